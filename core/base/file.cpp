@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Owns a file descriptor.
+class Fd {
+public:
+    explicit Fd(int fd) : fd_(fd) {}
+    ~Fd() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Fd(const Fd&) = delete;
+    Fd& operator=(const Fd&) = delete;
+    int get() const { return fd_; }
+    int close() {
+        const int result = ::close(fd_);
+        fd_ = -1;
+        return result;
+    }
+
+private:
+    int fd_;
+};
+
+}  // namespace
+
+std::string errno_text(int error) { return std::generic_category().message(error); }
+
+Result<std::string> read_file(const fs::path& path, Bytes limit) {
+    // O_NONBLOCK: opening a FIFO must not hang; it is refused just below.
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (fd.get() < 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
+    if (S_ISDIR(info.st_mode)) return bad_input("cannot read {}: it is a folder, a file is needed", path.string());
+    if (!S_ISREG(info.st_mode)) return bad_input("cannot read {}: it is not a regular file", path.string());
+    if (info.st_size > limit) {
+        return bad_input("{} holds {}, more than the {} that such a file may have", path.string(),
+                         format_bytes(info.st_size), format_bytes(limit));
+    }
+    std::string contents(static_cast<std::size_t>(info.st_size), '\0');
+    std::size_t done = 0;
+    while (done < contents.size()) {
+        const ssize_t n = ::read(fd.get(), contents.data() + done, contents.size() - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
+        if (n == 0) break;
+        done += static_cast<std::size_t>(n);
+    }
+    contents.resize(done);
+    return contents;
+}
+
+Result<void> write_file_atomic(const fs::path& path, std::string_view contents) {
+    const fs::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
+    const auto fail = [&](int error) {
+        ::unlink(beside.c_str());
+        return bad_input("cannot write {}: {}; choose another place or free some room", path.string(), errno_text(error));
+    };
+    Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (fd.get() < 0) return fail(errno);
+    std::size_t done = 0;
+    while (done < contents.size()) {
+        const ssize_t n = ::write(fd.get(), contents.data() + done, contents.size() - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(errno);
+        done += static_cast<std::size_t>(n);
+    }
+    if (::fsync(fd.get()) != 0) return fail(errno);
+    if (fd.close() != 0) return fail(errno);
+    if (::rename(beside.c_str(), path.c_str()) != 0) return fail(errno);
+    return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole-file reads with a limit, and writes that are either complete or absent.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+
+namespace plimsoll {
+
+/// The file's bytes. Errors name the path and the cause (missing, a folder, no permission, over `limit`).
+Result<std::string> read_file(const std::filesystem::path& path, Bytes limit = 256 * MiB);
+
+/// Writes beside the target, fsyncs, renames over it: a reader sees the old file or the new one, never a torn one.
+/// On any error (disk full, no permission) the old file stands and nothing is left behind.
+Result<void> write_file_atomic(const std::filesystem::path& path, std::string_view contents);
+
+/// Text of errno for messages.
+std::string errno_text(int error);
+
+}  // namespace plimsoll

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts every tensor byte: live now and peak.
+#pragma once
+
+#include "core/base/units.h"
+
+namespace plimsoll::engine {
+
+/// Installs the counting CPU allocator (once, before the first tensor). CUDA figures come from plimsoll-cuda.
+void install_memory_counter();
+Bytes memory_now();
+Bytes memory_peak();
+void reset_memory_peak();
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closed-form training memory per rank, term by term. Pure functions of the plan; no LibTorch.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+/// The six colours of the waterline.
+enum class Category { Parameters, Gradients, Optimizer, Activations, Buffers, Overhead };
+inline constexpr std::array<std::string_view, 6> category_names{"Parameters",  "Gradients",        "Optimizer + master",
+                                                                "Activations", "Buffers, logits", "CUDA, NCCL, fragmentation"};
+
+/// One line of the breakdown.
+struct Term {
+    std::string key;       ///< stable name for JSON: "parameters", "master_weights", "adam_moments", …
+    std::string name;      ///< for a person
+    Category category = Category::Parameters;
+    Bytes bytes = 0;
+    std::string formula;   ///< symbols, then this plan's own numbers: "2 B × P / tp = 2 × 6,738,415,616 / 1"
+    std::string source;    ///< paper, project or measurement
+};
+
+/// The ranks of one pipeline stage: they are alike.
+struct RankMemory {
+    int stage = 0;
+    std::string label;              ///< "Stage 0" or "Every rank"
+    std::int64_t ranks = 1;         ///< how many ranks are like this
+    std::int64_t layers = 0;        ///< layers held
+    std::int64_t parameters = 0;    ///< parameters of the stage's slice before ZeRO
+    std::int64_t in_flight = 1;     ///< micro-batches whose activations are alive at the peak
+    std::vector<Term> terms;
+    Bytes activations_per_layer = 0;      ///< one layer, one micro-batch, in the plan's recomputation mode
+    std::array<Bytes, 3> activations_by_recompute{};  ///< the stage's total in modes none, selective, full
+
+    Bytes total() const;
+    Bytes of(Category category) const;
+};
+
+/// A rule people quote, beside the exact figure.
+struct RuleOfThumb {
+    std::string name;      ///< "Model states: 4 N × bytes"
+    std::string formula;   ///< with this plan's numbers
+    Bytes rule = 0;
+    Bytes exact = 0;       ///< the terms it stands for, over all ranks
+    std::string note;      ///< where it misleads, with this plan's numbers
+};
+
+struct MemoryEstimate {
+    std::int64_t parameters = 0;    ///< of the whole model, exact
+    std::vector<RankMemory> stages; ///< one per pipeline stage
+    Bytes usable = 0;               ///< of the card (or the rank's share of RAM)
+    Bytes host = 0;                 ///< host memory a rank needs for offloaded states
+    std::vector<RuleOfThumb> rules;
+
+    const RankMemory& fullest() const;
+    bool fits() const { return fullest().total() <= usable; }
+};
+
+/// Error when the plan is impossible (check_plan) or the GPU is not known.
+Result<MemoryEstimate> estimate_memory(const Plan& plan);
+
+/// The JSON of `plimsoll estimate --json`: model.parameters, per stage every term in bytes with formula and source.
+Json to_json(const MemoryEstimate& estimate, const Plan& plan);
+
+}  // namespace plimsoll

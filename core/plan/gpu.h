@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU catalogue (resources/gpus.json, datasheet facts) and what this machine has.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+struct Gpu {
+    std::string name;                  ///< "A100 SXM4 80GB"
+    std::string vendor;
+    double memory_gb = 0;              ///< as on the datasheet
+    double usable_gib = 0;             ///< what a process can allocate
+    double memory_gbs = 0;             ///< bandwidth, GB/s
+    double bf16_tflops = 0;            ///< dense; 0: no bf16 units
+    double fp16_tflops = 0;
+    double fp32_tflops = 0;
+    double nvlink_gbs = 0;             ///< both directions together, GB/s; 0: none
+    std::string note;
+};
+
+/// The catalogue, read once; order of the file.
+const std::vector<Gpu>& gpu_catalogue();
+/// By name (case ignored; short forms such as "A100-80GB SXM" and "h100" resolve when one entry is meant).
+Result<Gpu> find_gpu(const std::string& name);
+
+struct LocalGpu {
+    std::string name;                  ///< as NVML says
+    Bytes memory = 0;
+    std::string catalogue_name;        ///< matching entry, or empty
+};
+
+struct Machine {
+    Bytes ram = 0;
+    Bytes ram_available = 0;
+    int cores = 0;
+    std::vector<LocalGpu> gpus;        ///< through NVML, loaded at run time; empty where there is none
+    std::string gpu_note;              ///< why there are none
+};
+Machine probe_machine();
+
+/// Bytes that one rank may use on the plan's hardware. On "cpu": this machine's RAM less 10 %, shared by its ranks.
+Result<Bytes> usable_bytes(const Cluster& cluster);
+
+}  // namespace plimsoll

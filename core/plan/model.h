@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The architecture of a transformer, in the field's terms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace plimsoll {
+
+enum class Family { Gpt2, Llama, Mistral, Mixtral, Qwen2, T5 };
+inline constexpr std::array<std::string_view, 6> family_names{"gpt2", "llama", "mistral", "mixtral", "qwen2", "t5"};
+
+enum class Norm { LayerNorm, RmsNorm };
+inline constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
+
+enum class Position { Learned, Rotary, Relative };
+inline constexpr std::array<std::string_view, 3> position_names{"learned", "rotary", "relative"};
+
+/// Relu and Gelu have two MLP matrices, SwiGlu and GeGlu three.
+enum class Activation { Gelu, Relu, SwiGlu, GeGlu };
+inline constexpr std::array<std::string_view, 4> activation_names{"gelu", "relu", "swiglu", "geglu"};
+
+struct Model {
+    std::string preset;  ///< name of a file in presets/models, or empty
+    std::string name;    ///< shown to a person
+    Family family = Family::Llama;
+    std::int64_t hidden_size = 128;
+    std::int64_t num_layers = 4;          ///< decoder layers; of T5 also the encoder layers
+    std::int64_t num_heads = 4;
+    std::int64_t num_kv_heads = 4;        ///< fewer than num_heads: grouped-query attention
+    std::int64_t head_dim = 0;            ///< 0: hidden_size / num_heads
+    std::int64_t ffn_hidden_size = 344;
+    std::int64_t vocab_size = 256;
+    std::int64_t max_position = 2048;
+    Norm norm = Norm::RmsNorm;
+    Position position = Position::Rotary;
+    Activation activation = Activation::SwiGlu;
+    bool qkv_bias = false;                ///< biases on the q, k, v projections (Qwen2, GPT-2)
+    bool linear_bias = false;             ///< biases on every other linear layer (GPT-2)
+    bool tied_head = false;               ///< output head shares the input embedding
+    std::int64_t num_experts = 0;         ///< 0: dense
+    std::int64_t experts_per_token = 2;
+    double rope_theta = 10000.0;
+    double norm_eps = 1e-5;
+    double dropout = 0.0;
+    double init_std = 0.02;
+
+    std::int64_t head_size() const { return head_dim > 0 ? head_dim : (num_heads > 0 ? hidden_size / num_heads : 0); }
+    bool gated_mlp() const { return activation == Activation::SwiGlu || activation == Activation::GeGlu; }
+    bool moe() const { return num_experts > 0; }
+    bool encoder_decoder() const { return family == Family::T5; }
+
+    bool operator==(const Model&) const = default;
+};
+
+}  // namespace plimsoll

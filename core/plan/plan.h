@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Plan: one document from which memory, bubble, exports and the run itself are computed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/json.h"
+#include "core/plan/model.h"
+
+namespace plimsoll {
+
+/// What the plan runs on. Facts of the GPU come from the catalogue (core/plan/gpu.h) by name.
+struct Cluster {
+    std::string gpu = "cpu";             ///< a name of resources/gpus.json, or "cpu": ranks are processes on this machine
+    std::int64_t gpus_per_node = 2;      ///< ranks a node
+    std::int64_t nodes = 1;
+    double usable_gib = 0;               ///< memory a rank may use; 0: the catalogue's figure (cpu: RAM / ranks)
+    double internode_gbs = 50;           ///< GB/s a GPU between nodes (400 Gb/s InfiniBand: 50)
+
+    std::int64_t world_size() const { return gpus_per_node * nodes; }
+    bool operator==(const Cluster&) const = default;
+};
+
+enum class Schedule { GPipe, OneFOneB };
+inline constexpr std::array<std::string_view, 2> schedule_names{"gpipe", "1f1b"};
+
+enum class Recompute { None, Selective, Full };
+inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+
+enum class Offload { None, Cpu, Nvme };
+inline constexpr std::array<std::string_view, 3> offload_names{"none", "cpu", "nvme"};
+
+struct Layout {
+    std::int64_t dp = 2;                 ///< data-parallel ranks
+    std::int64_t tp = 1;                 ///< tensor-parallel ranks
+    std::int64_t pp = 1;                 ///< pipeline stages
+    std::int64_t cp = 1;                 ///< context-parallel ranks
+    std::int64_t ep = 1;                 ///< expert-parallel ranks (a divisor of dp)
+    bool sequence_parallel = false;      ///< norms and dropouts split along the sequence over tp
+    std::int64_t zero_stage = 0;         ///< 0 plain DP, 1 optimizer, 2 + gradients, 3 + parameters
+    std::int64_t micro_batch = 8;        ///< sequences a rank takes at once
+    std::int64_t accumulation = 1;       ///< micro-batches a rank takes a step
+    Schedule schedule = Schedule::OneFOneB;
+    Recompute recompute = Recompute::None;
+    Offload offload_optimizer = Offload::None;
+    Offload offload_parameters = Offload::None;
+    std::string nvme_path;               ///< folder for Offload::Nvme
+
+    std::int64_t world_size() const { return dp * tp * pp * cp; }
+    std::int64_t global_batch() const { return dp * micro_batch * accumulation; }
+    bool operator==(const Layout&) const = default;
+};
+
+enum class Dtype { Fp32, Bf16, Fp16 };
+inline constexpr std::array<std::string_view, 3> dtype_names{"fp32", "bf16", "fp16"};
+
+enum class Attention { Eager, Flash };
+inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash"};
+
+struct Numerics {
+    Dtype dtype = Dtype::Fp32;           ///< of weights and activations in forward and backward; masters are fp32
+    Attention attention = Attention::Flash;
+    bool fp32_gradients = false;         ///< accumulate half-precision gradients in fp32
+    /// fp16 only (DeepSpeed's rule): scale starts at 2^initial_scale_power
+    double loss_scale = 0;               ///< 0: dynamic
+    std::int64_t initial_scale_power = 16;
+    std::int64_t loss_scale_window = 1000;
+    std::int64_t hysteresis = 2;
+    double min_loss_scale = 1;
+    bool operator==(const Numerics&) const = default;
+};
+
+enum class OptimizerKind { AdamW };
+inline constexpr std::array<std::string_view, 1> optimizer_names{"adamw"};
+
+struct Optimizer {
+    OptimizerKind kind = OptimizerKind::AdamW;
+    double lr = 1e-3;
+    double beta1 = 0.9;
+    double beta2 = 0.95;
+    double eps = 1e-8;
+    double weight_decay = 0.1;           ///< not on biases and norms
+    double clip = 1.0;                   ///< global gradient norm limit; 0: off
+    bool operator==(const Optimizer&) const = default;
+};
+
+enum class LrKind { Constant, Linear, Cosine };
+inline constexpr std::array<std::string_view, 3> lr_kind_names{"constant", "linear", "cosine"};
+
+struct LrSchedule {
+    LrKind kind = LrKind::Cosine;
+    std::int64_t warmup_steps = 20;
+    double min_ratio = 0.1;              ///< floor as a share of the peak
+    bool operator==(const LrSchedule&) const = default;
+};
+
+struct Data {
+    std::string path = "bible-kjv";      ///< a text file, a folder of them, or the name of a bundled corpus
+    std::int64_t sequence_length = 128;
+    double validation_fraction = 0.05;
+    bool operator==(const Data&) const = default;
+};
+
+struct Training {
+    std::int64_t steps = 300;
+    std::int64_t seed = 1;
+    std::int64_t bucket_mib = 25;        ///< gradient bucket for the overlapped all-reduce
+    std::int64_t threads = 1;            ///< CPU threads a rank
+    std::int64_t layer_norms_every = 10; ///< steps between per-layer gradient norms; 0: never
+    std::int64_t validate_every = 50;    ///< 0: never
+    std::int64_t sample_every = 100;     ///< steps between samples of generated text; 0: never
+    std::string sample_prompt = "In the beginning ";
+    std::int64_t checkpoint_every = 100; ///< 0: only at the end
+    std::int64_t keep_checkpoints = 3;
+    bool operator==(const Training&) const = default;
+};
+
+struct ExportSettings {
+    std::string deepspeed_release = "0.19.8";
+    bool operator==(const ExportSettings&) const = default;
+};
+
+struct Plan {
+    std::string name;                    ///< shown to a person
+    Model model;
+    Cluster cluster;
+    Layout layout;
+    Numerics numerics;
+    Optimizer optimizer;
+    LrSchedule lr;
+    Data data;
+    Training training;
+    ExportSettings exports;
+
+    /// The document it was read from: keys that this version does not know are written back by to_json().
+    Json source = Json::object();
+
+    /// Compares what the plan means, not the document it came from.
+    bool operator==(const Plan& other) const;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run records, and how it lies on disk: append-only files that survive any crash.
+//
+// File = 8-byte magic "PLMSREC1", then frames. Frame = u32 payload length, u32 CRC-32C of the payload, payload
+// (little-endian). Payload = u8 type, then the body:
+//   1 Series  u16 id, u16 name length, name, u16 unit length, unit
+//   2 Points  u64 step, f64 wall-clock seconds since the epoch, u16 count, count x (u16 series id, f64 value)
+//   3 Event   u64 step, f64 wall-clock seconds, JSON text: {"kind": …, "sentence": …, …}
+// A torn or damaged frame ends the file for a reader; a writer that reopens the file cuts the torn tail first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace plimsoll {
+
+struct Point {
+    std::uint64_t step = 0;
+    double time = 0;    ///< seconds since the epoch
+    double value = 0;   ///< NaN and infinities are recorded as they are
+};
+
+/// Names used by the engine (the unit in brackets). Per-layer norms are "grad_norm/LAYER".
+namespace series {
+inline constexpr const char* loss = "loss";                          // nats a token, over the global batch
+inline constexpr const char* validation_loss = "validation_loss";
+inline constexpr const char* lr = "lr";
+inline constexpr const char* loss_scale = "loss_scale";
+inline constexpr const char* grad_norm = "grad_norm";                // before clipping
+inline constexpr const char* tokens_per_second = "tokens_per_second";// all ranks
+inline constexpr const char* step_time = "step_time";                // s, of the recording rank
+inline constexpr const char* memory = "memory";                      // bytes now, of the recording rank
+inline constexpr const char* memory_peak = "memory_peak";
+inline constexpr const char* layer_norm_prefix = "grad_norm/";
+}  // namespace series
+
+struct Event {
+    std::uint64_t step = 0;
+    double time = 0;
+    std::string kind;      ///< "start", "checkpoint", "overflow", "sample", "stop", "error", "resume", "end", …
+    std::string sentence;  ///< for a person
+    Json details = Json::object();
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A card: one idea, with a title, a muted line with the fact that matters, then the content.
+#pragma once
+
+#include <QFrame>
+#include <QLabel>
+#include <QVBoxLayout>
+
+namespace plimsoll::ui {
+
+class Card : public QFrame {
+    Q_OBJECT
+public:
+    explicit Card(const QString& title, QWidget* parent = nullptr);
+    /// Beside the title, muted.
+    void setFact(const QString& fact);
+    /// At the right end of the title row (a current value).
+    void setValue(const QString& value);
+    /// Under the title row.
+    QVBoxLayout* body() const { return body_; }
+
+private:
+    QLabel* title_;
+    QLabel* fact_;
+    QLabel* value_;
+    QVBoxLayout* body_;
+};
+
+}  // namespace plimsoll::ui
