@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/schedule/schedule.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::ElementsAre;
+
+// A block whose FLOPs can be added by hand: h 64, f 256, two MLP matrices, V 1000, s 32.
+// A token of a layer: 2 (4 x 64^2 + 2 x 64 x 256) = 98,304, and 4 x 32 x 64 = 8,192 for the scores; head 2 x 64 x 1000.
+Plan small_plan(std::int64_t layers, std::int64_t stages) {
+    Plan plan;
+    plan.model.hidden_size = 64;
+    plan.model.num_layers = layers;
+    plan.model.num_heads = plan.model.num_kv_heads = 4;
+    plan.model.ffn_hidden_size = 256;
+    plan.model.activation = Activation::Gelu;
+    plan.model.vocab_size = 1000;
+    plan.data.sequence_length = 32;
+    plan.numerics.attention = Attention::Eager;
+    plan.layout.pp = stages;
+    return plan;
+}
+constexpr double rest = 98304, scores = 8192, layer = rest + scores, head = 128000;
+
+TEST(LayersPerStage, FirstStagesHoldTheRemainder) {
+    EXPECT_THAT(layers_per_stage(small_plan(10, 4)), ElementsAre(3, 3, 2, 2));
+    EXPECT_THAT(layers_per_stage(small_plan(3, 1)), ElementsAre(3));
+    auto t5 = small_plan(3, 4);
+    t5.model.family = Family::T5;
+    EXPECT_THAT(layers_per_stage(t5), ElementsAre(2, 2, 1, 1));
+}
+
+TEST(RelativeStageTimes, MiddleStageTakesOneAndTheHeadIsOnTheLast) {
+    const auto times = relative_stage_times(small_plan(8, 4));
+    EXPECT_DOUBLE_EQ(times.forward[0], 1);
+    EXPECT_DOUBLE_EQ(times.forward[2], 1);
+    EXPECT_DOUBLE_EQ(times.forward[3], 1 + head / (2 * layer));
+    for (std::size_t s = 0; s < 4; ++s) EXPECT_DOUBLE_EQ(times.backward[s], 2 * times.forward[s]);
+    EXPECT_EQ(times.send, 0);
+}
+
+TEST(RelativeStageTimes, UnevenLayersAreUnevenTimes) {
+    const auto times = relative_stage_times(small_plan(5, 3));
+    EXPECT_DOUBLE_EQ(times.forward[0], 1);
+    EXPECT_DOUBLE_EQ(times.forward[2], (layer + head) / (2 * layer));
+}
+
+TEST(RelativeStageTimes, RecomputationAddsToTheBackward) {
+    auto plan = small_plan(8, 4);
+    plan.layout.recompute = Recompute::Full;
+    const auto full = relative_stage_times(plan);
+    EXPECT_DOUBLE_EQ(full.backward[1], 3);
+    EXPECT_DOUBLE_EQ(full.backward[3], 3 + 2 * head / (2 * layer));  // the head is not recomputed
+    plan.layout.recompute = Recompute::Selective;
+    EXPECT_DOUBLE_EQ(relative_stage_times(plan).backward[1], 2 + scores / layer);
+}
+
+TEST(RelativeStageTimes, FlashAttentionSkipsTheMaskedHalf) {
+    auto plan = small_plan(8, 2);
+    plan.numerics.attention = Attention::Flash;
+    EXPECT_DOUBLE_EQ(relative_stage_times(plan).forward[1] - 1, head / (4 * (rest + scores / 2)));
+}
+
+TEST(RelativeStageTimes, OnlyTheExpertsOfATokenCount) {
+    auto plan = small_plan(8, 2);
+    plan.model.num_experts = 8;
+    plan.model.experts_per_token = 2;
+    const double mlp = 2 * 2 * 64 * 256, router = 2 * 64 * 8;
+    const double moe_layer = layer + mlp + router;  // a second expert and the router
+    EXPECT_DOUBLE_EQ(relative_stage_times(plan).forward[1], 1 + head / (4 * moe_layer));
+}
+
+TEST(RelativeStageTimes, T5DecoderLayersAlsoAttendToTheEncoder) {
+    auto plan = small_plan(4, 2);
+    plan.model.family = Family::T5;
+    const double decoder_layer = layer + scores + 2 * 4 * 64 * 64;
+    const auto times = relative_stage_times(plan);
+    EXPECT_DOUBLE_EQ(times.forward[0], layer / decoder_layer);
+    EXPECT_DOUBLE_EQ(times.forward[1], 1 + head / (4 * decoder_layer));
+}
+
+}  // namespace
+}  // namespace plimsoll
