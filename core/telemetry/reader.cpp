@@ -1,1 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/telemetry/reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/base/file.h"
+
+namespace plimsoll {
+
+namespace {
+
+class Fd {
+public:
+    explicit Fd(int fd) : fd_(fd) {}
+    ~Fd() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Fd(const Fd&) = delete;
+    Fd& operator=(const Fd&) = delete;
+    int get() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+std::optional<Event> event_from(ByteReader& in) {
+    Event event;
+    event.step = in.u64();
+    event.time = in.f64();
+    auto json = parse_json(in.rest(), "event");
+    if (!in.ok() || !json || !json->is_object()) return std::nullopt;
+    for (auto& [key, value] : json->items()) {
+        if (key == "kind" && value.is_string())
+            event.kind = value.get<std::string>();
+        else if (key == "sentence" && value.is_string())
+            event.sentence = value.get<std::string>();
+        else
+            event.details[key] = std::move(value);
+    }
+    return event;
+}
+
+}  // namespace
+
+TelemetryReader::TelemetryReader(std::filesystem::path path) : path_(std::move(path)) {}
+
+Result<TelemetryBatch> TelemetryReader::poll(Bytes limit) {
+    TelemetryBatch batch;
+    // O_NONBLOCK: opening a FIFO must not hang; it is refused just below.
+    const Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (fd.get() < 0) {
+        if (errno == ENOENT || errno == ENOTDIR) return batch;
+        return failed("cannot read {}: {}", path_.string(), errno_text(errno));
+    }
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return failed("cannot read {}: {}", path_.string(), errno_text(errno));
+    if (!S_ISREG(info.st_mode)) return bad_input("cannot read {}: it is not a regular file", path_.string());
+
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    const bool replaced = inode_ != 0 && (inode_ != info.st_ino || size < scanner_.offset() ||
+                                          (size > scanner_.offset() && !scanner_.still_there(fd.get())));
+    if (replaced) {
+        scanner_ = FrameScanner();
+        names_.clear();
+        last_step_ = 0;
+        batch.replaced = true;
+    }
+    inode_ = info.st_ino;
+    const auto scanned = scanner_.scan(fd.get(), size, limit, [&](std::string_view payload) { take(payload, batch); });
+    if (!scanned) return tl::unexpected(Error{path_.string() + ": " + scanned.error().message, scanned.error().kind});
+    return batch;
+}
+
+void TelemetryReader::take(std::string_view payload, TelemetryBatch& batch) {
+    ByteReader in(payload);
+    switch (static_cast<RecordType>(in.u8())) {
+        case RecordType::Series: {
+            const std::uint16_t id = in.u16();
+            const std::string name(in.text(in.u16()));
+            const std::string unit(in.text(in.u16()));
+            if (!in.ok() || name.empty() || name.size() > max_series_name) return;
+            names_[id] = name;
+            units_[name] = batch.units[name] = unit;
+            return;
+        }
+        case RecordType::Points:
+            return take_points(in, batch);
+        case RecordType::Event:
+            if (auto event = event_from(in)) batch.events.push_back(std::move(*event));
+            return;
+    }
+}
+
+void TelemetryReader::take_points(ByteReader& in, TelemetryBatch& batch) {
+    const std::uint64_t step = in.u64();
+    const double time = in.f64();
+    const std::size_t count = in.u16();
+    if (step < last_step_) {
+        batch.fork = std::min(batch.fork.value_or(step), step);
+        for (auto entry = batch.points.begin(); entry != batch.points.end();) {
+            std::vector<Point>& points = entry->second;
+            while (!points.empty() && points.back().step >= step) points.pop_back();
+            entry = points.empty() ? batch.points.erase(entry) : std::next(entry);
+        }
+    }
+    last_step_ = step;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint16_t id = in.u16();
+        const double value = in.f64();
+        if (const auto name = names_.find(id); in.ok() && name != names_.end()) {
+            batch.points[name->second].push_back({step, time, value});
+        }
+    }
+}
+
+}  // namespace plimsoll

@@ -6,7 +6,11 @@
 //   1 Series  u16 id, u16 name length, name, u16 unit length, unit
 //   2 Points  u64 step, f64 wall-clock seconds since the epoch, u16 count, count x (u16 series id, f64 value)
 //   3 Event   u64 step, f64 wall-clock seconds, JSON text: {"kind": …, "sentence": …, …}
-// A torn or damaged frame ends the file for a reader; a writer that reopens the file cuts the torn tail first.
+// A torn tail is left alone by readers and cut by a writer that continues the file; a damaged frame in mid-file is
+// passed over. A payload has 1 MiB at most, a series name 256 bytes.
+//
+// Fork: a run that resumes from an earlier checkpoint records its steps again, in the same file. A reader drops what it
+// held of this file at and after a step that is lower than the one before it (TelemetryBatch::fork).
 #pragma once
 
 #include <cstdint>
@@ -19,20 +23,20 @@ namespace plimsoll {
 
 struct Point {
     std::uint64_t step = 0;
-    double time = 0;    ///< seconds since the epoch
-    double value = 0;   ///< NaN and infinities are recorded as they are
+    double time = 0;   ///< seconds since the epoch
+    double value = 0;  ///< NaN and infinities are recorded as they are
 };
 
 /// Names used by the engine (the unit in brackets). Per-layer norms are "grad_norm/LAYER".
 namespace series {
-inline constexpr const char* loss = "loss";                          // nats a token, over the global batch
+inline constexpr const char* loss = "loss";  // nats a token, over the global batch
 inline constexpr const char* validation_loss = "validation_loss";
 inline constexpr const char* lr = "lr";
 inline constexpr const char* loss_scale = "loss_scale";
-inline constexpr const char* grad_norm = "grad_norm";                // before clipping
-inline constexpr const char* tokens_per_second = "tokens_per_second";// all ranks
-inline constexpr const char* step_time = "step_time";                // s, of the recording rank
-inline constexpr const char* memory = "memory";                      // bytes now, of the recording rank
+inline constexpr const char* grad_norm = "grad_norm";                  // before clipping
+inline constexpr const char* tokens_per_second = "tokens_per_second";  // all ranks
+inline constexpr const char* step_time = "step_time";                  // s, of the recording rank
+inline constexpr const char* memory = "memory";                        // bytes now, of the recording rank
 inline constexpr const char* memory_peak = "memory_peak";
 inline constexpr const char* layer_norm_prefix = "grad_norm/";
 }  // namespace series

@@ -1,1 +1,162 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/telemetry/writer.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/base/file.h"
+#include "core/telemetry/frame.h"
+
+namespace plimsoll {
+
+namespace {
+
+std::string series_payload(std::uint16_t id, const std::string& name, const std::string& unit) {
+    std::string payload(1, static_cast<char>(RecordType::Series));
+    put_u16(payload, id);
+    put_u16(payload, static_cast<std::uint16_t>(name.size()));
+    payload += name;
+    put_u16(payload, static_cast<std::uint16_t>(unit.size()));
+    payload += unit;
+    return payload;
+}
+
+}  // namespace
+
+Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path) {
+    TelemetryWriter writer;
+    writer.path_ = path.string();
+    writer.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
+    if (writer.fd_ < 0) return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
+    struct stat info {};
+    if (::fstat(writer.fd_, &info) != 0) return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
+    if (!S_ISREG(info.st_mode)) return bad_input("cannot write {}: it is not a regular file", path.string());
+    if (::flock(writer.fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return bad_input("cannot write {}: another process is writing it; stop that run first", path.string());
+    }
+
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    FrameScanner scanner;
+    do {
+        const auto scanned = scanner.scan(writer.fd_, size, 64 * MiB, [&](std::string_view payload) {
+            ByteReader in(payload);
+            if (static_cast<RecordType>(in.u8()) != RecordType::Series) return;
+            const std::uint16_t id = in.u16();
+            writer.ids_[std::string(in.text(in.u16()))] = id;
+            writer.next_id_ = std::max<std::uint32_t>(writer.next_id_, id + 1U);
+        });
+        if (!scanned) return bad_input("cannot continue {}: {}", path.string(), scanned.error().message);
+    } while (!scanner.at_end());
+
+    writer.size_ = scanner.good_end();
+    if (size != writer.size_ && ::ftruncate(writer.fd_, static_cast<off_t>(writer.size_)) != 0) {
+        return bad_input("cannot cut the torn tail of {}: {}", path.string(), errno_text(errno));
+    }
+    if (writer.size_ == 0) {
+        if (auto done = writer.append(record_magic); !done) return tl::unexpected(done.error());
+    }
+    return writer;
+}
+
+TelemetryWriter::TelemetryWriter(TelemetryWriter&& other) noexcept { *this = std::move(other); }
+
+TelemetryWriter& TelemetryWriter::operator=(TelemetryWriter&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(path_, other.path_);
+    std::swap(size_, other.size_);
+    std::swap(ids_, other.ids_);
+    std::swap(next_id_, other.next_id_);
+    return *this;
+}
+
+TelemetryWriter::~TelemetryWriter() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+Result<void> TelemetryWriter::points(std::uint64_t step, double time,
+                                     const std::vector<std::pair<std::string, double>>& values) {
+    if (values.size() > 0xffff) return bad_input("{} values for one step: 65,535 is the limit", values.size());
+    std::string frames;
+    std::string payload(1, static_cast<char>(RecordType::Points));
+    put_u64(payload, step);
+    put_f64(payload, time);
+    put_u16(payload, static_cast<std::uint16_t>(values.size()));
+    std::vector<std::string> added;
+    Result<void> result;
+    for (const auto& [name, value] : values) {
+        auto id = ids_.find(name);
+        if (id == ids_.end()) {
+            if (name.empty() || name.size() > max_series_name) {
+                result = bad_input("a series name has 1 to {} bytes, this one has {}", max_series_name, name.size());
+                break;
+            }
+            if (next_id_ > 0xffff) {
+                result = bad_input("{} holds 65,536 series already", path_);
+                break;
+            }
+            id = ids_.emplace(name, static_cast<std::uint16_t>(next_id_++)).first;
+            added.push_back(name);
+            put_frame(frames, series_payload(id->second, name, unit_of(name)));
+        }
+        put_u16(payload, id->second);
+        put_f64(payload, value);
+    }
+    put_frame(frames, payload);
+    if (result) result = append(frames);
+    if (!result) {
+        // The Series records did not reach the file: they are written again with the next points.
+        for (const std::string& name : added) ids_.erase(name);
+        next_id_ -= static_cast<std::uint32_t>(added.size());
+    }
+    return result;
+}
+
+Result<void> TelemetryWriter::event(const Event& event) {
+    Json json = {{"kind", event.kind}, {"sentence", event.sentence}};
+    for (const auto& [key, value] : event.details.items()) {
+        if (!json.contains(key)) json[key] = value;
+    }
+    std::string payload(1, static_cast<char>(RecordType::Event));
+    put_u64(payload, event.step);
+    put_f64(payload, event.time);
+    payload += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (payload.size() > max_payload) {
+        return bad_input("an event of {} is over the limit of {}", format_bytes(static_cast<Bytes>(payload.size())),
+                         format_bytes(static_cast<Bytes>(max_payload)));
+    }
+    std::string frame;
+    put_frame(frame, payload);
+    return append(frame);
+}
+
+Result<void> TelemetryWriter::append(std::string_view frames) {
+    ssize_t n = -1;
+    do {
+        n = ::write(fd_, frames.data(), frames.size());
+    } while (n < 0 && errno == EINTR);
+    if (n == static_cast<ssize_t>(frames.size())) {
+        size_ += frames.size();
+        return {};
+    }
+    const int error = n < 0 ? errno : ENOSPC;  // a short write to a regular file: the room ran out
+    if (n > 0 && ::ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
+        return failed("cannot write {}: {}, and half a record could not be taken back: {}", path_, errno_text(error),
+                      errno_text(errno));
+    }
+    return failed("cannot write {}: {}; free some room, then resume the run", path_, errno_text(error));
+}
+
+std::string unit_of(const std::string& name) {
+    if (name == series::step_time) return "s";
+    if (name == series::memory || name == series::memory_peak) return "B";
+    if (name == series::tokens_per_second) return "tokens/s";
+    return "";
+}
+
+}  // namespace plimsoll

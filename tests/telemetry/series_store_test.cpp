@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/telemetry/series_store.h"
+
+#include <gtest/gtest.h>
+
+#include "core/telemetry/writer.h"
+#include "tests/telemetry/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+TEST(SeriesStore, RanksOfARunStayApart) {
+    SeriesStore store;
+    TelemetryBatch batch;
+    batch.units["memory"] = "B";
+    batch.points["memory"] = {{1, 0, 100}};
+    store.apply(batch, 0);
+    batch.points["memory"] = {{1, 0, 200}};
+    store.apply(batch, 1);
+    EXPECT_EQ(store.find("memory")->value(0), 100);
+    EXPECT_EQ(store.find("memory@1")->value(0), 200);
+    EXPECT_EQ(store.find("memory@2"), nullptr);
+    EXPECT_EQ(store.unit("memory@1"), "B");
+    EXPECT_EQ(store.unit("loss"), "");
+}
+
+TEST(SeriesStore, ResumedRunCutsEverySeriesOfItsRankAndNoOther) {
+    const TempFolder folder;
+    auto writer = TelemetryWriter::open(folder / "rank-0.rec");
+    TelemetryReader reader(folder / "rank-0.rec");
+    SeriesStore store;
+    for (std::uint64_t step = 1; step <= 100; ++step) ASSERT_TRUE(writer->points(step, 1, {{"loss", 1}}));
+    ASSERT_TRUE(writer->points(100, 1, {{"validation_loss", 1}}));
+    store.apply(*reader.poll(), 0);
+    TelemetryBatch other;
+    other.points["step_time"] = {{100, 1, 0.5}};
+    store.apply(other, 1);
+
+    ASSERT_TRUE(writer->points(51, 2, {{"loss", 2}}));
+    store.apply(*reader.poll(), 0);
+    EXPECT_EQ(store.find("loss")->size(), 51U);
+    EXPECT_EQ(store.find("loss")->value(50), 2);
+    EXPECT_EQ(store.find("validation_loss")->size(), 0U);
+    EXPECT_EQ(store.find("step_time@1")->size(), 1U);
+    EXPECT_EQ(store.last_step(), 100U);
+}
+
+TEST(SeriesStore, EventsOfSeveralFilesAreInOrderOfTime) {
+    SeriesStore store;
+    TelemetryBatch batch;
+    batch.events = {{1, 10, "start", "", {}}, {5, 30, "end", "", {}}};
+    store.apply(batch, 0);
+    batch.events = {{0, 5, "supervisor", "", {}}, {0, 20, "stop", "", {}}};
+    store.apply(batch, -1);
+    std::string order;
+    for (const Event& event : store.events()) order += event.kind + " ";
+    EXPECT_EQ(order, "supervisor start stop end ");
+}
+
+TEST(SeriesStore, ReplacedFileTakesItsOldPointsAndEventsAway) {
+    SeriesStore store;
+    TelemetryBatch batch;
+    batch.points["loss"] = {{1, 1, 1}};
+    batch.events = {{1, 1, "start", "", {}}};
+    store.apply(batch, 0);
+    store.apply(batch, 1);
+    TelemetryBatch anew;
+    anew.replaced = true;
+    store.apply(anew, 0);
+    EXPECT_EQ(store.find("loss"), nullptr);
+    EXPECT_EQ(store.find("loss@1")->size(), 1U);
+    EXPECT_EQ(store.events().size(), 1U);
+}
+
+}  // namespace
+}  // namespace plimsoll
