@@ -68,7 +68,8 @@ Result<void> write_file_atomic(const fs::path& path, std::string_view contents) 
     const fs::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
     const auto fail = [&](int error) {
         ::unlink(beside.c_str());
-        return bad_input("cannot write {}: {}; choose another place or free some room", path.string(), errno_text(error));
+        return bad_input("cannot write {}: {}; choose another place or free some room", path.string(),
+                         errno_text(error));
     };
     Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (fd.get() < 0) return fail(errno);

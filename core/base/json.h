@@ -8,22 +8,26 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/base/units.h"
 
 namespace plimsoll {
 
 using Json = nlohmann::ordered_json;
 
-/// Strict JSON, no duplicate keys, nesting of 100 at most. `what` names the source in errors ("plan.json"):
-/// "plan.json, line 3, column 14: expected ',' or '}'".
+/// Strict JSON, no duplicate keys, nesting of 100 and 20,000 keys an object at most. `what` names the source in errors
+/// ("plan.json"): "plan.json, line 3, column 14: expected ',' or '}'".
 Result<Json> parse_json(std::string_view text, const std::string& what);
 
-/// parse_json of a file's contents.
-Result<Json> read_json(const std::filesystem::path& path);
+/// parse_json of a file's contents; a file over `limit` is refused.
+Result<Json> read_json(const std::filesystem::path& path, Bytes limit = 64 * MiB);
 
 /// Atomic, indented by two spaces, with a final newline.
 Result<void> write_json(const std::filesystem::path& path, const Json& json);
 
 /// How a value is shown in an error: its JSON text, cut at 40 characters.
 std::string shown(const Json& value);
+
+/// Whether the bytes are UTF-8, which all text in JSON has to be.
+bool valid_utf8(std::string_view text);
 
 }  // namespace plimsoll

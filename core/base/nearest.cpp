@@ -30,7 +30,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
     name = name.substr(0, 200);
     std::string best;
-    std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+    // In a short name a second changed letter makes another name.
+    std::size_t best_distance = (name.size() <= 3 ? 1 : std::max<std::size_t>(2, name.size() / 3)) + 1;
     for (const std::string& candidate : known) {
         const std::size_t distance = edit_distance(name, candidate);
         if (distance < best_distance) {

@@ -13,7 +13,8 @@ void visit_fields(FieldVisitor& v, Cluster& cluster) {
     v.text("gpu", cluster.gpu, "GPU by its name in the catalogue, or \"cpu\" for ranks on this machine");
     v.integer("gpus_per_node", cluster.gpus_per_node, degree, "GPUs (ranks) a node");
     v.integer("nodes", cluster.nodes, degree, "Machines");
-    v.number("usable_gib", cluster.usable_gib, {0, 1e6}, "Memory a rank may use in GiB; 0 takes the catalogue's figure");
+    v.number("usable_gib", cluster.usable_gib, {0, 1e6},
+             "Memory a rank may use in GiB; 0 takes the catalogue's figure");
     v.number("internode_gbs", cluster.internode_gbs, {0, 1e5}, "Link between nodes in GB/s a GPU");
 }
 
@@ -23,23 +24,29 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
     v.integer("pp", layout.pp, degree, "Pipeline stages: each holds some of the layers");
     v.integer("cp", layout.cp, degree, "Context-parallel ranks: each takes a part of the sequence");
     v.integer("ep", layout.ep, degree, "Expert-parallel ranks: each holds some of the experts");
-    v.flag("sequence_parallel", layout.sequence_parallel, "Split norms and dropouts along the sequence over the tensor-parallel ranks");
-    v.integer("zero_stage", layout.zero_stage, {0, 3}, "ZeRO: 0 plain data parallel, 1 shards optimizer states, 2 gradients too, 3 parameters too");
+    v.flag("sequence_parallel", layout.sequence_parallel,
+           "Split norms and dropouts along the sequence over the tensor-parallel ranks");
+    v.integer("zero_stage", layout.zero_stage, {0, 3},
+              "ZeRO: 0 plain data parallel, 1 shards optimizer states, 2 gradients too, 3 parameters too");
     v.integer("micro_batch", layout.micro_batch, size, "Sequences a rank takes at once");
     v.integer("accumulation", layout.accumulation, size, "Micro-batches a rank takes before each optimizer step");
     v.choice("schedule", layout.schedule, schedule_names, "Pipeline schedule");
-    v.choice("recompute", layout.recompute, recompute_names, "Activations computed again in the backward pass in place of kept");
+    v.choice("recompute", layout.recompute, recompute_names,
+             "Activations computed again in the backward pass in place of kept");
     v.choice("offload_optimizer", layout.offload_optimizer, offload_names, "Where the optimizer states live");
-    v.choice("offload_parameters", layout.offload_parameters, offload_names, "Where the parameters live between uses (ZeRO-3)");
+    v.choice("offload_parameters", layout.offload_parameters, offload_names,
+             "Where the parameters live between uses (ZeRO-3)");
     v.text("nvme_path", layout.nvme_path, "Folder on the NVMe drive, for offload to nvme");
 }
 
 void visit_fields(FieldVisitor& v, Numerics& numerics) {
-    v.choice("dtype", numerics.dtype, dtype_names, "Precision of weights and activations; the optimizer keeps fp32 masters");
+    v.choice("dtype", numerics.dtype, dtype_names,
+             "Precision of weights and activations; the optimizer keeps fp32 masters");
     v.choice("attention", numerics.attention, attention_names, "Attention kernel: flash keeps no score matrix");
     v.flag("fp32_gradients", numerics.fp32_gradients, "Accumulate bf16 or fp16 gradients in fp32");
     v.number("loss_scale", numerics.loss_scale, {0, 1e38}, "fp16 loss scale; 0 is dynamic");
-    v.integer("initial_scale_power", numerics.initial_scale_power, {0, 127}, "The dynamic scale starts at 2 to this power");
+    v.integer("initial_scale_power", numerics.initial_scale_power, {0, 127},
+              "The dynamic scale starts at 2 to this power");
     v.integer("loss_scale_window", numerics.loss_scale_window, size, "Clean steps before the scale doubles");
     v.integer("hysteresis", numerics.hysteresis, {1, 1000}, "Overflows before the scale halves");
     v.number("min_loss_scale", numerics.min_loss_scale, {0, 1e38, true}, "The scale never falls below this");
@@ -69,14 +76,17 @@ void visit_fields(FieldVisitor& v, Data& data) {
 
 void visit_fields(FieldVisitor& v, Training& training) {
     v.integer("steps", training.steps, size, "Optimizer steps");
-    v.integer("seed", training.seed, {0, std::numeric_limits<std::int64_t>::max()}, "Seed of weights, data order and dropout");
+    v.integer("seed", training.seed, {0, std::numeric_limits<std::int64_t>::max()},
+              "Seed of weights, data order and dropout");
     v.integer("bucket_mib", training.bucket_mib, {1, 100'000}, "Gradient bucket in MiB for the overlapped all-reduce");
     v.integer("threads", training.threads, {1, 4096}, "CPU threads a rank");
-    v.integer("layer_norms_every", training.layer_norms_every, at_least_0, "Steps between per-layer gradient norms; 0 is never");
+    v.integer("layer_norms_every", training.layer_norms_every, at_least_0,
+              "Steps between per-layer gradient norms; 0 is never");
     v.integer("validate_every", training.validate_every, at_least_0, "Steps between validations; 0 is never");
     v.integer("sample_every", training.sample_every, at_least_0, "Steps between samples of generated text; 0 is never");
     v.text("sample_prompt", training.sample_prompt, "The sample starts with this text");
-    v.integer("checkpoint_every", training.checkpoint_every, at_least_0, "Steps between checkpoints; 0 is only at the end");
+    v.integer("checkpoint_every", training.checkpoint_every, at_least_0,
+              "Steps between checkpoints; 0 is only at the end");
     v.integer("keep_checkpoints", training.keep_checkpoints, {1, 1'000'000}, "Newest checkpoints kept");
 }
 
@@ -99,7 +109,8 @@ void visit_fields(FieldVisitor& v, Model& model) {
     v.integer("hidden_size", model.hidden_size, size, "Width of the residual stream");
     v.integer("num_layers", model.num_layers, {1, 100'000}, "Decoder layers (T5: and as many encoder layers)");
     v.integer("num_heads", model.num_heads, {1, 1'000'000}, "Attention heads");
-    v.integer("num_kv_heads", model.num_kv_heads, {1, 1'000'000}, "Key and value heads; fewer than num_heads is grouped-query attention");
+    v.integer("num_kv_heads", model.num_kv_heads, {1, 1'000'000},
+              "Key and value heads; fewer than num_heads is grouped-query attention");
     v.integer("head_dim", model.head_dim, {0, 1'000'000}, "Width of a head; 0 is hidden_size / num_heads");
     v.integer("ffn_hidden_size", model.ffn_hidden_size, size, "Width of the MLP");
     v.integer("vocab_size", model.vocab_size, {2, 1'000'000'000}, "Tokens in the vocabulary");

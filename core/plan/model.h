@@ -29,20 +29,20 @@ struct Model {
     std::string name;    ///< shown to a person
     Family family = Family::Llama;
     std::int64_t hidden_size = 128;
-    std::int64_t num_layers = 4;          ///< decoder layers; of T5 also the encoder layers
+    std::int64_t num_layers = 4;  ///< decoder layers; of T5 also the encoder layers
     std::int64_t num_heads = 4;
-    std::int64_t num_kv_heads = 4;        ///< fewer than num_heads: grouped-query attention
-    std::int64_t head_dim = 0;            ///< 0: hidden_size / num_heads
+    std::int64_t num_kv_heads = 4;  ///< fewer than num_heads: grouped-query attention
+    std::int64_t head_dim = 0;      ///< 0: hidden_size / num_heads
     std::int64_t ffn_hidden_size = 344;
     std::int64_t vocab_size = 256;
     std::int64_t max_position = 2048;
     Norm norm = Norm::RmsNorm;
     Position position = Position::Rotary;
     Activation activation = Activation::SwiGlu;
-    bool qkv_bias = false;                ///< biases on the q, k, v projections (Qwen2, GPT-2)
-    bool linear_bias = false;             ///< biases on every other linear layer (GPT-2)
-    bool tied_head = false;               ///< output head shares the input embedding
-    std::int64_t num_experts = 0;         ///< 0: dense
+    bool qkv_bias = false;         ///< biases on the q, k, v projections (Qwen2, GPT-2)
+    bool linear_bias = false;      ///< biases on every other linear layer (GPT-2)
+    bool tied_head = false;        ///< output head shares the input embedding
+    std::int64_t num_experts = 0;  ///< 0: dense
     std::int64_t experts_per_token = 2;
     double rope_theta = 10000.0;
     double norm_eps = 1e-5;

@@ -14,11 +14,11 @@ namespace plimsoll {
 
 /// What the plan runs on. Facts of the GPU come from the catalogue (core/plan/gpu.h) by name.
 struct Cluster {
-    std::string gpu = "cpu";             ///< a name of resources/gpus.json, or "cpu": ranks are processes on this machine
-    std::int64_t gpus_per_node = 2;      ///< ranks a node
+    std::string gpu = "cpu";         ///< a name of resources/gpus.json, or "cpu": ranks are processes on this machine
+    std::int64_t gpus_per_node = 2;  ///< ranks a node
     std::int64_t nodes = 1;
-    double usable_gib = 0;               ///< memory a rank may use; 0: the catalogue's figure (cpu: RAM / ranks)
-    double internode_gbs = 50;           ///< GB/s a GPU between nodes (400 Gb/s InfiniBand: 50)
+    double usable_gib = 0;      ///< memory a rank may use; 0: the catalogue's figure (cpu: RAM / ranks)
+    double internode_gbs = 50;  ///< GB/s a GPU between nodes (400 Gb/s InfiniBand: 50)
 
     std::int64_t world_size() const { return gpus_per_node * nodes; }
     bool operator==(const Cluster&) const = default;
@@ -34,20 +34,20 @@ enum class Offload { None, Cpu, Nvme };
 inline constexpr std::array<std::string_view, 3> offload_names{"none", "cpu", "nvme"};
 
 struct Layout {
-    std::int64_t dp = 2;                 ///< data-parallel ranks
-    std::int64_t tp = 1;                 ///< tensor-parallel ranks
-    std::int64_t pp = 1;                 ///< pipeline stages
-    std::int64_t cp = 1;                 ///< context-parallel ranks
-    std::int64_t ep = 1;                 ///< expert-parallel ranks (a divisor of dp)
-    bool sequence_parallel = false;      ///< norms and dropouts split along the sequence over tp
-    std::int64_t zero_stage = 0;         ///< 0 plain DP, 1 optimizer, 2 + gradients, 3 + parameters
-    std::int64_t micro_batch = 8;        ///< sequences a rank takes at once
-    std::int64_t accumulation = 1;       ///< micro-batches a rank takes a step
+    std::int64_t dp = 2;             ///< data-parallel ranks
+    std::int64_t tp = 1;             ///< tensor-parallel ranks
+    std::int64_t pp = 1;             ///< pipeline stages
+    std::int64_t cp = 1;             ///< context-parallel ranks
+    std::int64_t ep = 1;             ///< expert-parallel ranks (a divisor of dp)
+    bool sequence_parallel = false;  ///< norms and dropouts split along the sequence over tp
+    std::int64_t zero_stage = 0;     ///< 0 plain DP, 1 optimizer, 2 + gradients, 3 + parameters
+    std::int64_t micro_batch = 8;    ///< sequences a rank takes at once
+    std::int64_t accumulation = 1;   ///< micro-batches a rank takes a step
     Schedule schedule = Schedule::OneFOneB;
     Recompute recompute = Recompute::None;
     Offload offload_optimizer = Offload::None;
     Offload offload_parameters = Offload::None;
-    std::string nvme_path;               ///< folder for Offload::Nvme
+    std::string nvme_path;  ///< folder for Offload::Nvme
 
     std::int64_t world_size() const { return dp * tp * pp * cp; }
     std::int64_t global_batch() const { return dp * micro_batch * accumulation; }
@@ -61,11 +61,11 @@ enum class Attention { Eager, Flash };
 inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash"};
 
 struct Numerics {
-    Dtype dtype = Dtype::Fp32;           ///< of weights and activations in forward and backward; masters are fp32
+    Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward; masters are fp32
     Attention attention = Attention::Flash;
-    bool fp32_gradients = false;         ///< accumulate half-precision gradients in fp32
+    bool fp32_gradients = false;  ///< accumulate half-precision gradients in fp32
     /// fp16 only (DeepSpeed's rule): scale starts at 2^initial_scale_power
-    double loss_scale = 0;               ///< 0: dynamic
+    double loss_scale = 0;  ///< 0: dynamic
     std::int64_t initial_scale_power = 16;
     std::int64_t loss_scale_window = 1000;
     std::int64_t hysteresis = 2;
@@ -82,8 +82,8 @@ struct Optimizer {
     double beta1 = 0.9;
     double beta2 = 0.95;
     double eps = 1e-8;
-    double weight_decay = 0.1;           ///< not on biases and norms
-    double clip = 1.0;                   ///< global gradient norm limit; 0: off
+    double weight_decay = 0.1;  ///< not on biases and norms
+    double clip = 1.0;          ///< global gradient norm limit; 0: off
     bool operator==(const Optimizer&) const = default;
 };
 
@@ -93,12 +93,12 @@ inline constexpr std::array<std::string_view, 3> lr_kind_names{"constant", "line
 struct LrSchedule {
     LrKind kind = LrKind::Cosine;
     std::int64_t warmup_steps = 20;
-    double min_ratio = 0.1;              ///< floor as a share of the peak
+    double min_ratio = 0.1;  ///< floor as a share of the peak
     bool operator==(const LrSchedule&) const = default;
 };
 
 struct Data {
-    std::string path = "bible-kjv";      ///< a text file, a folder of them, or the name of a bundled corpus
+    std::string path = "bible-kjv";  ///< a text file, a folder of them, or the name of a bundled corpus
     std::int64_t sequence_length = 128;
     double validation_fraction = 0.05;
     bool operator==(const Data&) const = default;
@@ -107,13 +107,13 @@ struct Data {
 struct Training {
     std::int64_t steps = 300;
     std::int64_t seed = 1;
-    std::int64_t bucket_mib = 25;        ///< gradient bucket for the overlapped all-reduce
-    std::int64_t threads = 1;            ///< CPU threads a rank
-    std::int64_t layer_norms_every = 10; ///< steps between per-layer gradient norms; 0: never
-    std::int64_t validate_every = 50;    ///< 0: never
-    std::int64_t sample_every = 100;     ///< steps between samples of generated text; 0: never
+    std::int64_t bucket_mib = 25;         ///< gradient bucket for the overlapped all-reduce
+    std::int64_t threads = 1;             ///< CPU threads a rank
+    std::int64_t layer_norms_every = 10;  ///< steps between per-layer gradient norms; 0: never
+    std::int64_t validate_every = 50;     ///< 0: never
+    std::int64_t sample_every = 100;      ///< steps between samples of generated text; 0: never
     std::string sample_prompt = "In the beginning ";
-    std::int64_t checkpoint_every = 100; ///< 0: only at the end
+    std::int64_t checkpoint_every = 100;  ///< 0: only at the end
     std::int64_t keep_checkpoints = 3;
     bool operator==(const Training&) const = default;
 };
@@ -124,7 +124,7 @@ struct ExportSettings {
 };
 
 struct Plan {
-    std::string name;                    ///< shown to a person
+    std::string name;  ///< shown to a person
     Model model;
     Cluster cluster;
     Layout layout;

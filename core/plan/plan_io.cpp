@@ -1,1 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/plan/plan_io.h"
+
+#include "core/base/file.h"
+#include "core/plan/json_fields.h"
+#include "core/plan/presets.h"
+
+namespace plimsoll {
+
+namespace {
+
+constexpr Bytes largest_plan = 1 * MiB;
+constexpr std::string_view example = R"({"plimsoll": 1, "model": {"preset": "llama-7b"}})";
+
+Result<void> require_version(const Json& json, const std::string& what) {
+    if (!json.is_object()) return bad_input("{}: a plan is an object such as {}", what, example);
+    const auto version = json.find("plimsoll");
+    if (version == json.end()) {
+        if (json.contains("model_type")) {
+            return bad_input("{} is a Hugging Face config, not a plan: import it with `plimsoll import hf`", what);
+        }
+        if (json.contains("plimsoll_model")) {
+            return bad_input("{} describes a model, not a plan: a plan looks like {}", what, example);
+        }
+        return bad_input("{} is not a plan: the key \"plimsoll\" (the version) is missing; a plan looks like {}", what,
+                         example);
+    }
+    if (!version->is_number_integer() || *version < 1) {
+        return bad_input("{}: plimsoll is {}; the version of a plan is a whole number, now {}", what, shown(*version),
+                         plan_version);
+    }
+    if (*version > plan_version) {
+        return bad_input(
+            "{} was written by a newer Plimsoll (plan version {}, this one reads up to {}): update Plimsoll", what,
+            shown(*version), plan_version);
+    }
+    return {};
+}
+
+/// The preset's name where the document gives one; wrong types are left for the reader to report.
+std::string preset_of(const Json& json) {
+    const auto model = json.find("model");
+    if (model == json.end() || !model->is_object()) return "";
+    const auto preset = model->find("preset");
+    return preset != model->end() && preset->is_string() ? preset->get<std::string>() : "";
+}
+
+/// Takes out the fields that the preset says already.
+void keep_differences(Json& model_json, const std::string& preset_name) {
+    if (preset_name.empty()) {
+        model_json.erase("preset");
+        return;
+    }
+    Result<Model> preset = model_preset(preset_name);
+    if (!preset) return;
+    Json same = Json::object();
+    JsonWriter writer(same);
+    visit_fields(writer, *preset);
+    for (const auto& [key, value] : same.items()) {
+        if (model_json[key] == value) model_json.erase(key);
+    }
+}
+
+}  // namespace
+
+bool Plan::operator==(const Plan& other) const {
+    return name == other.name && model == other.model && cluster == other.cluster && layout == other.layout &&
+           numerics == other.numerics && optimizer == other.optimizer && lr == other.lr && data == other.data &&
+           training == other.training && exports == other.exports;
+}
+
+Result<LoadedPlan> plan_from_json(const Json& json, const std::string& what) {
+    if (Result<void> version = require_version(json, what); !version) return tl::unexpected(version.error());
+    LoadedPlan loaded;
+    if (const std::string name = preset_of(json); !name.empty()) {
+        Result<Model> preset = model_preset(name);
+        if (!preset) return bad_input("{}: model.preset: {}", what, preset.error().message);
+        loaded.plan.model = *std::move(preset);
+    }
+    JsonReader reader(json, {"plimsoll"});
+    visit_fields(reader, loaded.plan);
+    Result<std::vector<std::string>> notes = reader.finish();
+    if (!notes) return bad_input("{}: {}", what, notes.error().message);
+    loaded.notes = *std::move(notes);
+    loaded.plan.source = json;
+    return loaded;
+}
+
+Result<LoadedPlan> load_plan(const std::filesystem::path& path) {
+    return read_json(path, largest_plan).and_then([&](const Json& json) {
+        return plan_from_json(json, path.string());
+    });
+}
+
+Json to_json(const Plan& plan) {
+    Json json = plan.source.is_object() ? plan.source : Json::object();
+    json["plimsoll"] = plan_version;
+    JsonWriter writer(json);
+    Plan copy = plan;
+    visit_fields(writer, copy);
+    keep_differences(json["model"], plan.model.preset);
+    return json;
+}
+
+Result<void> save_plan(const std::filesystem::path& path, const Plan& plan) { return write_json(path, to_json(plan)); }
+
+}  // namespace plimsoll

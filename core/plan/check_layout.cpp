@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/problems.h"
+
+namespace plimsoll {
+
+namespace {
+
+void check_ranks(Problems& problems, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    const Cluster& cluster = plan.cluster;
+    if (layout.world_size() == cluster.world_size()) return;
+    const std::int64_t others = layout.tp * layout.pp * layout.cp;
+    const bool dp_can_fill = cluster.world_size() % others == 0;
+    const std::string cure = dp_can_fill
+                                 ? fmt::format("set layout.dp to {}", cluster.world_size() / others)
+                                 : fmt::format(
+                                       "tp x pp x cp = {} has to divide the number of GPUs (nearest: {}), or set "
+                                       "cluster.gpus_per_node and cluster.nodes to {} GPUs",
+                                       others, nearest_divisors(others, {cluster.world_size()}), layout.world_size());
+    problems.add("layout.dp",
+                 "the layout takes dp {} x tp {} x pp {} x cp {} = {} ranks, but the cluster has {} x {} = {} GPUs; {}",
+                 layout.dp, layout.tp, layout.pp, layout.cp, layout.world_size(), cluster.gpus_per_node, cluster.nodes,
+                 cluster.world_size(), cure);
+}
+
+void check_tensor_parallel(Problems& problems, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    const Model& model = plan.model;
+    const std::int64_t tp = layout.tp;
+    const std::vector<std::int64_t> sliced{model.num_heads, model.num_kv_heads, model.ffn_hidden_size};
+    const std::string cure = common_divisors(sliced);
+    if (tp > model.num_heads) {
+        problems.add("layout.tp",
+                     "layout.tp {} is more than the {} heads of the model, and each rank needs a whole head; "
+                     "take {}",
+                     tp, model.num_heads, cure);
+    } else if (model.num_heads % tp != 0) {
+        problems.add("layout.tp", "layout.tp {} does not divide model.num_heads {}; take {}", tp, model.num_heads,
+                     cure);
+    } else if (model.num_kv_heads % tp != 0) {
+        problems.add("layout.tp", "layout.tp {} does not divide model.num_kv_heads {}; take {}", tp, model.num_kv_heads,
+                     cure);
+    } else if (model.ffn_hidden_size % tp != 0) {
+        problems.add("layout.tp", "layout.tp {} does not divide model.ffn_hidden_size {}; take {}", tp,
+                     model.ffn_hidden_size, cure);
+    }
+    if (!layout.sequence_parallel) return;
+    if (tp == 1) {
+        problems.add("layout.sequence_parallel",
+                     "layout.sequence_parallel splits the sequence over the tensor-parallel "
+                     "ranks, but layout.tp is 1; set it to false or raise layout.tp");
+    }
+}
+
+void check_sequence(Problems& problems, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    const std::int64_t length = plan.data.sequence_length;
+    const std::int64_t parts = layout.cp * (layout.sequence_parallel ? layout.tp : 1);
+    if (length % parts != 0) {
+        const std::int64_t below = length / parts * parts;
+        const std::string cure =
+            below >= 2 ? fmt::format("{} or {}", below, below + parts) : std::to_string(below + parts);
+        problems.add("data.sequence_length",
+                     "data.sequence_length {} cannot be split evenly over {} ranks ({}); take {}", length, parts,
+                     layout.sequence_parallel
+                         ? fmt::format("layout.cp {} x layout.tp {} with sequence_parallel", layout.cp, layout.tp)
+                         : fmt::format("layout.cp {}", layout.cp),
+                     cure);
+    }
+    if (plan.model.position == Position::Learned && length > plan.model.max_position) {
+        problems.add("data.sequence_length",
+                     "data.sequence_length {} is longer than the {} learned positions of the model; "
+                     "take {} or less, or raise model.max_position",
+                     length, plan.model.max_position, plan.model.max_position);
+    }
+}
+
+void check_pipeline(Problems& problems, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    if (layout.pp > plan.model.num_layers) {
+        problems.add("layout.pp", "layout.pp {} is more stages than the model has layers ({}); take {} or fewer",
+                     layout.pp, plan.model.num_layers, plan.model.num_layers);
+    }
+    if (plan.model.encoder_decoder() && layout.pp > 1) {
+        problems.add("layout.pp",
+                     "pipeline stages split decoder-only models, and T5 has an encoder; set layout.pp to 1, it "
+                     "is {}",
+                     layout.pp);
+    }
+    if (plan.model.encoder_decoder() && layout.cp > 1) {
+        problems.add("layout.cp",
+                     "context parallelism splits decoder-only models, and T5 has an encoder; set layout.cp to "
+                     "1, it is {}",
+                     layout.cp);
+    }
+    if (layout.pp > 1 && layout.zero_stage >= 2) {
+        problems.add("layout.zero_stage",
+                     "ZeRO stage {} cannot be combined with pipeline stages: gradients must stay whole "
+                     "until the last micro-batch (DeepSpeed refuses it too); take stage 1 or set layout.pp to 1",
+                     layout.zero_stage);
+    }
+}
+
+void check_expert_parallel(Problems& problems, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    if (layout.ep == 1) return;
+    if (!plan.model.moe()) {
+        problems.add("layout.ep", "layout.ep {} spreads experts, but the model has none; set it to 1", layout.ep);
+        return;
+    }
+    if (layout.dp % layout.ep != 0 || plan.model.num_experts % layout.ep != 0) {
+        problems.add("layout.ep", "layout.ep {} has to divide both layout.dp {} and model.num_experts {}; take {}",
+                     layout.ep, layout.dp, plan.model.num_experts,
+                     nearest_divisors(layout.ep, {layout.dp, plan.model.num_experts}));
+    }
+}
+
+}  // namespace
+
+void check_parallelism(Problems& problems, const Plan& plan) {
+    check_ranks(problems, plan);
+    check_tensor_parallel(problems, plan);
+    check_pipeline(problems, plan);
+    check_expert_parallel(problems, plan);
+    check_sequence(problems, plan);
+}
+
+}  // namespace plimsoll

