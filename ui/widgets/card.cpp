@@ -1,2 +1,52 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/card.h"
+
+#include <QHBoxLayout>
+
+#include "ui/widgets/theme.h"
+
+namespace plimsoll::ui {
+
+Card::Card(const QString& title, QWidget* parent)
+    : QFrame(parent), title_(new QLabel(title, this)), fact_(new QLabel(this)), value_(new QLabel(this)) {
+    setObjectName(QStringLiteral("Card"));
+    setAccessibleName(title);
+    setProperty("title", title);
+    title_->setProperty("strong", true);
+    for (QLabel* label : {fact_, value_}) {
+        label->setProperty("tone", "muted");
+        label->setTextFormat(Qt::PlainText);
+        label->setVisible(false);
+    }
+    // A long fact gives way to the title; it never widens the card.
+    fact_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    value_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+
+    auto* row = new QHBoxLayout;
+    row->setSpacing(8);
+    row->addWidget(title_);
+    row->addWidget(fact_, 1);
+    row->addStretch(0);
+    row->addWidget(value_);
+
+    body_ = new QVBoxLayout;
+    body_->setSpacing(6);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 10, 12, 12);
+    column->setSpacing(8);
+    column->addLayout(row);
+    column->addLayout(body_, 1);
+}
+
+void Card::setFact(const QString& fact) {
+    fact_->setText(fact);
+    fact_->setToolTip(fact);
+    fact_->setVisible(!fact.isEmpty());
+}
+
+void Card::setValue(const QString& value) {
+    value_->setText(value);
+    value_->setVisible(!value.isEmpty());
+}
+
+}  // namespace plimsoll::ui

@@ -2,11 +2,11 @@
 // The two palettes, light and dark: every colour of the studio comes from here.
 #pragma once
 
+#include <array>
 #include <QApplication>
 #include <QColor>
 #include <QFont>
 #include <QPalette>
-#include <array>
 
 namespace plimsoll::ui {
 
