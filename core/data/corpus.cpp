@@ -1,1 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/data/corpus.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+
+#include "core/base/file.h"
+#include "core/base/nearest.h"
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view bible = "bible-kjv";
+constexpr std::array<std::string_view, 3> text_endings{".txt", ".md", ".text"};
+
+bool hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+bool is_text_file(const fs::directory_entry& entry) {
+    std::error_code ignored;
+    const auto ending = std::ranges::find(text_endings, entry.path().extension().string());
+    // A broken link or a pipe is not left out: reading it says what is wrong.
+    return ending != text_endings.end() && !hidden(entry.path()) && !entry.is_directory(ignored);
+}
+
+Result<std::vector<fs::path>> text_files(const fs::path& folder) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    fs::recursive_directory_iterator it(folder, error);
+    for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+        std::error_code ignored;
+        if (it->is_directory(ignored) && hidden(it->path())) it.disable_recursion_pending();
+        if (is_text_file(*it)) files.push_back(it->path());
+    }
+    if (error) {
+        return bad_input("the folder {} (data.path) cannot be read: {}; make it and the folders in it readable",
+                         folder.string(), error.message());
+    }
+    if (files.empty()) {
+        return bad_input(
+            "the folder {} (data.path) holds no .txt, .md or .text file; put the training text there as "
+            "such files, or name one file",
+            folder.string());
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+tl::unexpected<Error> too_large(const fs::path& path) {
+    return bad_input(
+        "{} (data.path) holds more than {} of text, the most that a run keeps in memory; give a part of it",
+        path.string(), format_bytes(corpus_limit));
+}
+
+/// The file's text; what the byte-level tokenizer should not learn from is an error.
+Result<std::string> read_text(const fs::path& path, Bytes room) {
+    std::error_code ignored;
+    const auto size = fs::file_size(path, ignored);
+    if (!ignored && size > static_cast<std::uintmax_t>(room)) return too_large(path);
+    auto text = read_file(path, room);
+    if (!text) return bad_input("{}; data.path has to name text that can be read", text.error().message);
+    if (const auto nul = text->find('\0'); nul != std::string::npos) {
+        return bad_input("{} is not text: byte {} is NUL; give plain text (UTF-16 has to be saved as UTF-8)",
+                         path.string(), format_count(static_cast<std::int64_t>(nul)));
+    }
+    return text;
+}
+
+Result<Corpus> read_documents(const std::vector<fs::path>& files, const fs::path& root) {
+    Corpus corpus;
+    corpus.documents = 0;
+    for (const fs::path& file : files) {
+        const Bytes room = corpus_limit - static_cast<Bytes>(corpus.text.size());
+        if (room <= 0) return too_large(root);
+        auto text = read_text(file, room);
+        if (!text) return tl::unexpected(text.error());
+        if (text->empty()) continue;
+        if (corpus.documents > 0) corpus.text += '\n';
+        if (corpus.text.empty()) {
+            corpus.text = std::move(*text);
+        } else {
+            corpus.text += *text;
+        }
+        ++corpus.documents;
+    }
+    return corpus;
+}
+
+Result<Corpus> read_path(const fs::path& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found) {
+        return bad_input("there is no {} (data.path); give a text file, a folder of text files, or \"{}\"",
+                         path.string(), bible);
+    }
+    if (error) return bad_input("{} (data.path) cannot be read: {}", path.string(), error.message());
+    if (!fs::is_directory(status)) return read_documents({path}, path);
+    const auto files = text_files(path);
+    if (!files) return tl::unexpected(files.error());
+    return read_documents(*files, path);
+}
+
+/// Sets train_size. Either part holds at least one window, or there is no validation part.
+Result<void> split(Corpus& corpus, const Data& data) {
+    const std::size_t size = corpus.text.size();
+    const auto window = static_cast<std::size_t>(data.sequence_length) + 1;
+    if (size == 0) return bad_input("{} (data.path) is empty; give text to learn from", data.path);
+    if (size < window) {
+        return bad_input(
+            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give "
+            "a "
+            "longer text or set data.sequence_length to {} or less",
+            data.path, format_count(static_cast<std::int64_t>(size)), format_count(static_cast<std::int64_t>(window)),
+            format_count(static_cast<std::int64_t>(size) - 1));
+    }
+    const double fraction = std::clamp(data.validation_fraction, 0.0, 1.0);
+    const auto validation = static_cast<std::size_t>(static_cast<double>(size) * fraction);
+    const bool both = validation >= window && size - validation >= window;
+    corpus.train_size = both ? size - validation : size;
+    return {};
+}
+
+fs::path beside_program() {
+    std::error_code ignored;
+    return fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share/plimsoll/corpus";
+}
+
+}  // namespace
+
+Result<fs::path> bundled_corpus(const std::string& name) {
+    if (name != bible) {
+        return bad_input("there is no bundled corpus \"{}\"{}; known: \"{}\"", name,
+                         did_you_mean(name, {std::string(bible)}), bible);
+    }
+    const std::string file = name + ".txt";
+    std::error_code ignored;
+    if (const char* folder = std::getenv("PLIMSOLL_CORPUS"); folder != nullptr && *folder != '\0') {
+        if (fs::is_regular_file(fs::path(folder) / file, ignored)) return fs::path(folder) / file;
+        return bad_input("PLIMSOLL_CORPUS is set to {}, which holds no {}; correct it or unset it", folder, file);
+    }
+    for (const fs::path& folder : {beside_program(), fs::path(PLIMSOLL_SOURCE_CORPUS)}) {
+        if (fs::is_regular_file(folder / file, ignored)) return folder / file;
+    }
+    return bad_input(
+        "the bundled corpus \"{}\" is not installed: run packaging/corpus in the source tree (it needs Debian's "
+        "bible-kjv and bible-kjv-text), or set data.path to a text file",
+        name);
+}
+
+Result<Corpus> load_corpus(const Data& data) {
+    if (data.path.empty())
+        return bad_input("data.path is empty; give a text file, a folder of text files, or \"{}\"", bible);
+    if (data.sequence_length < 1)
+        return bad_input("data.sequence_length is {}; it has to be 1 or more", data.sequence_length);
+    try {
+        const bool bundled = data.path == bible;
+        auto path = bundled ? bundled_corpus(data.path) : Result<fs::path>(data.path);
+        auto corpus = path.and_then(read_path);
+        if (!corpus) return corpus;
+        // "folder/" has an empty file name
+        const fs::path named = path->has_filename() ? *path : path->parent_path();
+        corpus->name = bundled ? data.path : named.filename().string();
+        if (const auto done = split(*corpus, data); !done) return tl::unexpected(done.error());
+        return corpus;
+    } catch (const std::bad_alloc&) {
+        return bad_input("{} (data.path) does not fit into memory; give a part of it", data.path);
+    } catch (const fs::filesystem_error& error) {
+        return bad_input("{} (data.path) cannot be read: {}", data.path, error.code().message());
+    }
+}
+
+}  // namespace plimsoll

