@@ -14,8 +14,6 @@ endif()
 
 if(PLIMSOLL_STUDIO)
   find_package(Qt6 6.4 REQUIRED COMPONENTS Core Gui Widgets Charts Test)
-  set(CMAKE_AUTOMOC ON)
-  set(CMAKE_AUTORCC ON)
 endif()
 
 # LibTorch: libtorch_cpu and libc10 only, so that the programs start on a machine without CUDA.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an edit in the studio costs: estimate, pipeline simulation, plot query, loading a plan.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+
+#include "core/estimate/estimate.h"
+#include "core/plan/plan_io.h"
+#include "core/plan/presets.h"
+#include "core/schedule/schedule.h"
+#include "core/telemetry/pyramid.h"
+
+namespace plimsoll {
+namespace {
+
+Plan pipeline_plan() {
+    Plan plan;
+    plan.model = model_preset("llama-2-70b").value();
+    plan.cluster.gpu = "H100 SXM5 80GB";
+    plan.cluster.gpus_per_node = 8;
+    plan.cluster.nodes = 8;
+    plan.layout = Layout{};
+    plan.layout.dp = 1;
+    plan.layout.tp = 8;
+    plan.layout.pp = 8;
+    plan.layout.accumulation = 64;
+    plan.layout.micro_batch = 1;
+    plan.numerics.dtype = Dtype::Bf16;
+    plan.data.sequence_length = 4096;
+    return plan;
+}
+
+void estimate(benchmark::State& state) {
+    const Plan plan = pipeline_plan();
+    if (!estimate_memory(plan)) state.SkipWithError("the plan is refused");
+    for (auto _ : state) benchmark::DoNotOptimize(estimate_memory(plan));
+}
+BENCHMARK(estimate)->Unit(benchmark::kMicrosecond);
+
+void schedule_and_simulate(benchmark::State& state) {
+    const int stages = static_cast<int>(state.range(0));
+    const int micro_batches = static_cast<int>(state.range(1));
+    const StageTimes times = StageTimes::uniform(stages, 1, 2);
+    for (auto _ : state) {
+        const auto schedule = make_schedule(Schedule::OneFOneB, stages, micro_batches);
+        benchmark::DoNotOptimize(simulate(*schedule, times));
+    }
+}
+BENCHMARK(schedule_and_simulate)->Args({8, 64})->Args({64, 512})->Unit(benchmark::kMillisecond);
+
+void query_a_million_points(benchmark::State& state) {
+    Pyramid pyramid;
+    for (std::uint64_t step = 0; step < 1'000'000; ++step) {
+        pyramid.append({step, 0, std::sin(static_cast<double>(step) * 1e-3)});
+    }
+    for (auto _ : state) benchmark::DoNotOptimize(pyramid.query(12'345, 987'654, 900));
+}
+BENCHMARK(query_a_million_points)->Unit(benchmark::kMicrosecond);
+
+void load_a_plan(benchmark::State& state) {
+    const Json document = to_json(pipeline_plan());
+    for (auto _ : state) benchmark::DoNotOptimize(plan_from_json(document, "plan"));
+}
+BENCHMARK(load_a_plan)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace plimsoll
