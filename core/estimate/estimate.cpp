@@ -1,1 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/estimate.h"
+
+#include <algorithm>
+
+#include "core/estimate/terms.h"
+#include "core/plan/gpu.h"
+#include "core/plan/parameters.h"
+#include "core/plan/plan_io.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll {
+namespace {
+
+/// Each stage is written out with its formulas; beyond this the answer would be slow to make and useless to read.
+constexpr std::int64_t most_stages = 4096;
+
+Count sum(const std::vector<Term>& terms) {
+    Count bytes;
+    for (const auto& term : terms) bytes += term.bytes;
+    return bytes;
+}
+
+RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t stage) {
+    const auto& layout = plan.layout;
+    RankMemory rank;
+    rank.stage = static_cast<int>(stage);
+    rank.label = layout.pp == 1 ? "Every rank" : fmt::format("Stage {}", stage);
+    rank.ranks = layout.dp * layout.tp * layout.cp;
+    rank.layers = slice.layers;
+    rank.parameters = slice.total.value();
+    rank.in_flight = peak_in_flight(layout.schedule, layout.pp, stage, layout.accumulation);
+
+    const auto append = [&](std::vector<Term> terms) {
+        std::move(terms.begin(), terms.end(), std::back_inserter(rank.terms));
+    };
+    append(model_states(plan, slice));
+    append(activation_terms(plan, layer, slice, rank.in_flight));
+    if (slice.last) append({logits_term(plan, rank.in_flight)});
+    append(communication_buffers(plan, slice));
+    append(overhead(plan, Count(rank.of(Category::Activations)) + rank.of(Category::Buffers)));
+
+    rank.activations_per_layer = layer.decoder[static_cast<std::size_t>(layout.recompute)].value();
+    for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
+        rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
+            stage_activations(plan, layer, slice, rank.in_flight, mode).total().value();
+    return rank;
+}
+
+}  // namespace
+
+Bytes RankMemory::total() const { return sum(terms).value(); }
+
+Bytes RankMemory::of(Category category) const {
+    Count bytes;
+    for (const auto& term : terms)
+        if (term.category == category) bytes += term.bytes;
+    return bytes.value();
+}
+
+const Term* RankMemory::find(std::string_view key) const {
+    const auto found = std::find_if(terms.begin(), terms.end(), [&](const Term& term) { return term.key == key; });
+    return found == terms.end() ? nullptr : &*found;
+}
+
+const RankMemory& MemoryEstimate::fullest() const {
+    static const RankMemory nothing;
+    const auto found = std::max_element(stages.begin(), stages.end(),
+                                        [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
+    return found == stages.end() ? nothing : *found;
+}
+
+Result<MemoryEstimate> estimate_memory(const Plan& plan) {
+    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    if (plan.layout.pp > most_stages)
+        return bad_input("layout.pp is {}; memory is worked out for at most {} pipeline stages", plan.layout.pp,
+                         most_stages);
+    const auto usable = usable_bytes(plan.cluster);
+    if (!usable) return tl::unexpected(usable.error());
+
+    MemoryEstimate estimate;
+    estimate.parameters = count_parameters(plan.model).total;
+    estimate.usable = *usable;
+    const LayerActivations layer(plan);
+    std::int64_t stage = 0;
+    for (const auto& slice : slices(plan)) {
+        estimate.stages.push_back(rank_memory(plan, layer, slice, stage++));
+        auto host = host_states(plan, slice);
+        if (const auto bytes = sum(host).value(); bytes > estimate.host) {
+            estimate.host = bytes;
+            estimate.host_terms = std::move(host);
+        }
+    }
+    estimate.rules = rules_of_thumb(plan, estimate);
+    return estimate;
+}
+
+}  // namespace plimsoll

@@ -15,56 +15,61 @@ namespace plimsoll {
 
 /// The six colours of the waterline.
 enum class Category { Parameters, Gradients, Optimizer, Activations, Buffers, Overhead };
-inline constexpr std::array<std::string_view, 6> category_names{"Parameters",  "Gradients",        "Optimizer + master",
-                                                                "Activations", "Buffers, logits", "CUDA, NCCL, fragmentation"};
+inline constexpr std::array<std::string_view, 6> category_names{
+    "Parameters", "Gradients", "Optimizer + master", "Activations", "Buffers, logits", "CUDA, NCCL, fragmentation"};
 
 /// One line of the breakdown.
 struct Term {
-    std::string key;       ///< stable name for JSON: "parameters", "master_weights", "adam_moments", …
-    std::string name;      ///< for a person
+    std::string key;   ///< stable name for JSON: "parameters", "master_weights", "adam_moments", …
+    std::string name;  ///< for a person
     Category category = Category::Parameters;
     Bytes bytes = 0;
-    std::string formula;   ///< symbols, then this plan's own numbers: "2 B × P / tp = 2 × 6,738,415,616 / 1"
-    std::string source;    ///< paper, project or measurement
+    std::string formula;  ///< symbols, then this plan's own numbers: "2 B × P / tp = 2 × 6,738,415,616 / 1"
+    std::string source;   ///< paper, project or measurement
 };
 
 /// The ranks of one pipeline stage: they are alike.
 struct RankMemory {
     int stage = 0;
-    std::string label;              ///< "Stage 0" or "Every rank"
-    std::int64_t ranks = 1;         ///< how many ranks are like this
-    std::int64_t layers = 0;        ///< layers held
-    std::int64_t parameters = 0;    ///< parameters of the stage's slice before ZeRO
-    std::int64_t in_flight = 1;     ///< micro-batches whose activations are alive at the peak
+    std::string label;            ///< "Stage 0" or "Every rank"
+    std::int64_t ranks = 1;       ///< how many ranks are like this
+    std::int64_t layers = 0;      ///< layers held
+    std::int64_t parameters = 0;  ///< parameters of the stage's slice before ZeRO
+    std::int64_t in_flight = 1;   ///< micro-batches whose activations are alive at the peak
     std::vector<Term> terms;
-    Bytes activations_per_layer = 0;      ///< one layer, one micro-batch, in the plan's recomputation mode
-    std::array<Bytes, 3> activations_by_recompute{};  ///< the stage's total in modes none, selective, full
+    Bytes activations_per_layer = 0;                  ///< one layer, one micro-batch, in the plan's recomputation mode
+    std::array<Bytes, 3> activations_by_recompute{};  ///< what of(Category::Activations) is in none, selective, full
 
     Bytes total() const;
     Bytes of(Category category) const;
+    const Term* find(std::string_view key) const;  ///< nullptr when the plan has no such term
 };
 
 /// A rule people quote, beside the exact figure.
 struct RuleOfThumb {
-    std::string name;      ///< "Model states: 4 N × bytes"
-    std::string formula;   ///< with this plan's numbers
+    std::string name;     ///< "Model states: 4 N × bytes"
+    std::string formula;  ///< with this plan's numbers
     Bytes rule = 0;
-    Bytes exact = 0;       ///< the terms it stands for, over all ranks
-    std::string note;      ///< where it misleads, with this plan's numbers
+    Bytes exact = 0;   ///< the terms it stands for, over all ranks
+    std::string note;  ///< where it misleads, with this plan's numbers
 };
 
 struct MemoryEstimate {
-    std::int64_t parameters = 0;    ///< of the whole model, exact
-    std::vector<RankMemory> stages; ///< one per pipeline stage
-    Bytes usable = 0;               ///< of the card (or the rank's share of RAM)
-    Bytes host = 0;                 ///< host memory a rank needs for offloaded states
+    std::int64_t parameters = 0;     ///< of the whole model, exact
+    std::vector<RankMemory> stages;  ///< one per pipeline stage
+    Bytes usable = 0;                ///< of the card (or the rank's share of RAM)
+    Bytes host = 0;                  ///< host memory a rank needs for offloaded states (of the stage that needs most)
+    std::vector<Term> host_terms;    ///< what it is made of
     std::vector<RuleOfThumb> rules;
 
     const RankMemory& fullest() const;
     bool fits() const { return fullest().total() <= usable; }
 };
 
-/// Error when the plan is impossible (check_plan) or the GPU is not known.
+/// The closed form, per pipeline stage. Where it comes from: model states ZeRO (Rajbhandari 2020); activations op by op
+/// (core/estimate/activations.h, which reproduces Korthikanti 2022); buffers and overhead as each term says. Largest
+/// shares are counted where a split does not come out even. Sizes beyond int64 are held at its maximum. Error when the
+/// plan is impossible (check_plan) or the GPU is not known.
 Result<MemoryEstimate> estimate_memory(const Plan& plan);
 
 /// The JSON of `plimsoll estimate --json`: model.parameters, per stage every term in bytes with formula and source.

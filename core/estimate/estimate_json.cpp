@@ -1,1 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/estimate.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll {
+namespace {
+
+Json to_json(const Term& term) {
+    return {{"key", term.key},
+            {"name", term.name},
+            {"category", category_names[static_cast<std::size_t>(term.category)]},
+            {"bytes", term.bytes},
+            {"formula", term.formula},
+            {"source", term.source}};
+}
+
+Json to_json(const std::vector<Term>& terms) {
+    Json list = Json::array();
+    for (const auto& term : terms) list.push_back(to_json(term));
+    return list;
+}
+
+Json to_json(const RankMemory& rank) {
+    const auto& by_mode = rank.activations_by_recompute;
+    return {{"stage", rank.stage},
+            {"label", rank.label},
+            {"ranks", rank.ranks},
+            {"layers", rank.layers},
+            {"parameters", rank.parameters},
+            {"micro_batches_in_flight", rank.in_flight},
+            {"total_bytes", rank.total()},
+            {"terms", to_json(rank.terms)},
+            {"activations_per_layer", rank.activations_per_layer},
+            {"activations_by_recompute", {{"none", by_mode[0]}, {"selective", by_mode[1]}, {"full", by_mode[2]}}}};
+}
+
+}  // namespace
+
+Json to_json(const MemoryEstimate& estimate, const Plan& plan) {
+    Json ranks = Json::array();
+    for (const auto& rank : estimate.stages) ranks.push_back(to_json(rank));
+    Json rules = Json::array();
+    for (const auto& rule : estimate.rules)
+        rules.push_back({{"name", rule.name},
+                         {"formula", rule.formula},
+                         {"rule_bytes", rule.rule},
+                         {"exact_bytes", rule.exact},
+                         {"note", rule.note}});
+    return {{"model", {{"name", plan.model.name}, {"parameters", estimate.parameters}}},
+            {"usable_bytes", estimate.usable},
+            {"fits", estimate.fits()},
+            {"host_bytes", estimate.host},
+            {"host_terms", to_json(estimate.host_terms)},
+            {"ranks", std::move(ranks)},
+            {"bubble", plan.layout.pp > 1 ? closed_form_bubble(static_cast<int>(plan.layout.pp),
+                                                               static_cast<int>(plan.layout.accumulation))
+                                          : 0.0},
+            {"rules", std::move(rules)}};
+}
+
+}  // namespace plimsoll

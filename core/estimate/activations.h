@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a forward pass keeps for the backward pass, op by op.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/estimate/count.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+/// Recomputation drops by kind: selective drops the attention core, full drops everything but the layer's input.
+enum class SavedKind { Input, Block, AttentionCore, Statistics };
+
+/// A tensor that autograd saves in one layer for one micro-batch, on one rank.
+struct SavedTensor {
+    std::string_view what;
+    SavedKind kind = SavedKind::Block;
+    Count bytes;
+};
+
+enum class LayerKind { Decoder, T5Encoder, T5Decoder };
+
+/// The tensors one layer saves, in the order of the forward pass. s is the sequence length / cp, b the micro-batch, h
+/// hidden, a heads, q = a x head size, k = key-value heads x head size, f ffn, t = tp, e bytes of the dtype; σ = t
+/// with sequence parallelism, else 1. Dropout tensors are there only when the plan has dropout; a mask is 1 B an
+/// element (on the CPU, where PyTorch keeps it in the dtype, e B).
+///
+///     norm input                     e s b h / σ          (also the layer's input)
+///     q, k, v input                  e s b h / σ
+///     q, k and v                     e s b (q + 2 k) / t  (after rotation; rotary itself saves nothing)
+///     eager:  softmax output         e a s² b / t         \.
+///             dropout mask           1 a s² b / t          | the attention core
+///             dropout output         e a s² b / t         /
+///             repeated keys, values  2 e s b q / t        (grouped-query attention only)
+///     flash:  log-sum-exp            4 a s b / t           the attention core (Dao 2022)
+///     output projection input        e s b q / t
+///     attention dropout mask         1 s b h / σ
+///     norm input                     e s b h / σ
+///     MLP input                      e s b h / σ
+///     GELU: input, output            2 e s b f / t
+///     ReLU: output                   e s b f / t
+///     SwiGLU, GeGLU: gate, up, activated gate, product    4 e s b f / t
+///     MLP dropout mask               1 s b h / σ
+///     norm statistics                8 s b / σ a LayerNorm (mean, 1/std), 4 an RMSNorm
+///
+/// A GPT-2 block with dropout, half precision and eager attention sums to Korthikanti 2022's s b h (34 + 5 a s / h),
+/// s b h (10 + 24/t + 5 a s / (h t)) with tensor and s b h (34/t + 5 a s / (h t)) with sequence parallelism, less 5 a
+/// s² b with selective recomputation and 2 s b h with full (statistics apart, which the paper leaves out). A LLaMA
+/// block with flash attention and no dropout sums to e s b (4 h + 2 q + 2 k + 4 f) + 4 a s b. MoE with E experts, K a
+/// token, balanced routing: the MLP input, the fp32 router probabilities 4 s b E, the tokens as sent to the experts K e
+/// s b h, the experts' inner tensors K times the dense MLP's, their outputs K e s b h. T5's decoder layers add
+/// cross-attention over an encoder output of the same length (kept once for all layers, see stage_activations); its MLP
+/// has a dropout inside.
+std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind);
+
+/// Sums of saved_tensors: what stays until the backward pass in `mode`, and what that mode recomputes for one layer at
+/// a time while its backward runs.
+Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
+Count recomputed(const std::vector<SavedTensor>& tensors, Recompute mode);
+
+/// Bytes of a value in the plan's dtype.
+std::int64_t bytes_of(Dtype dtype);
+/// Bytes of an element of a dropout mask: 1, and the dtype's on the CPU (PyTorch multiplies by a mask in the dtype).
+std::int64_t mask_bytes(const Plan& plan);
+/// Tokens of one micro-batch on one rank: b x s / cp.
+Count tokens(const Plan& plan);
+
+}  // namespace plimsoll

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/estimate/terms.h"
+
+namespace plimsoll {
+namespace {
+
+std::string number(Count count) { return format_count(count.value()); }
+
+/// DeepSpeed's defaults, in elements: reduce_bucket_size, stage3_max_live_parameters.
+constexpr std::int64_t reduce_bucket = 500'000'000, live_parameters = 1'000'000'000;
+
+}  // namespace
+
+// Copies of [tokens, V] at the peak, which is in the backward of log_softmax: the logits in the dtype (the caller holds
+// them), and in fp32 log_softmax's output, the gradient of its output and the gradient of its input. Micro-batches in
+// flight behind this one keep only log_softmax's output.
+Count logits_peak(const Plan& plan) {
+    return tokens(plan) * share(plan.model.vocab_size, plan.layout.tp) * (bytes_of(plan.numerics.dtype) + 12);
+}
+
+Term logits_term(const Plan& plan, std::int64_t in_flight) {
+    const Count vocabulary = share(plan.model.vocab_size, plan.layout.tp);
+    const Count waiting = (in_flight - 1) * (4 * tokens(plan) * vocabulary);
+    const auto behind = in_flight > 1 ? fmt::format(" + {} waiting micro-batches × 4 B", in_flight - 1) : "";
+    return {"logits_and_loss",
+            "Logits and loss",
+            Category::Buffers,
+            (logits_peak(plan) + waiting).value(),
+            fmt::format("tokens × V × ({0} B logits + 4 B log-softmax + 4 B its gradient + 4 B gradient of the fp32 "
+                        "logits{1}) = {2} × {3} × ({0} + 12{4})",
+                        bytes_of(plan.numerics.dtype), behind, number(tokens(plan)), number(vocabulary),
+                        in_flight > 1 ? fmt::format(" + {} × 4", in_flight - 1) : ""),
+            "cross-entropy on fp32 logits; vocabulary split by tp (Shoeybi et al. 2019, section 3)"};
+}
+
+std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice) {
+    const auto& layout = plan.layout;
+    const auto e = bytes_of(plan.numerics.dtype);
+    const auto gradient = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
+    const Count whole = e * tokens(plan) * plan.model.hidden_size;
+    std::vector<Term> terms;
+    const auto add = [&](const char* key, const char* name, Count bytes, std::string formula, const char* source) {
+        terms.push_back({key, name, Category::Buffers, bytes.value(), std::move(formula), source});
+    };
+
+    if (sharding(layout).dense > 1 && layout.zero_stage == 0)
+        add("gradient_buckets", "Gradient buckets", 0,
+            fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib),
+            "PyTorch DDP, gradient_as_bucket_view (Li et al. 2020)");
+    if (sharding(layout).dense > 1 && layout.zero_stage >= 1) {
+        const Count elements = std::min(Count(reduce_bucket), slice.total);
+        add("reduce_bucket", "Gradient reduce bucket", gradient * elements,
+            fmt::format("{} B × min(5e8, P) = {} × {}; the all-gather of parameters writes in place", gradient,
+                        gradient, number(elements)),
+            "DeepSpeed reduce_bucket_size, default 5e8 elements");
+    }
+    if (sharding(layout).dense > 1 && layout.zero_stage >= 3) {
+        const Count elements = std::min(Count(live_parameters), slice.total);
+        add("live_parameters", "Gathered parameters", e * elements,
+            fmt::format("{} B × min(1e9, P) = {} × {}; prefetched ones included", e, e, number(elements)),
+            "DeepSpeed stage3_max_live_parameters, default 1e9 elements");
+    }
+    if (layout.pp > 1) {
+        const Count tensor = share(whole, layout.sequence_parallel ? layout.tp : 1);
+        add("pipeline_buffers", "Pipeline send and receive", 2 * tensor,
+            fmt::format("2 × {} B × tokens × h{} = 2 × {}", e, layout.sequence_parallel ? " / tp" : "", number(tensor)),
+            "Narayanan et al. 2021, section 2.2: the stage's boundary tensor, one going out and one coming in");
+    }
+    if (layout.sequence_parallel)
+        add("sequence_parallel_buffer", "Gathered sequence", whole,
+            fmt::format("{} B × tokens × h = {} × {} × {}", e, e, number(tokens(plan)),
+                        format_count(plan.model.hidden_size)),
+            "Korthikanti et al. 2022, section 4.2.2: all-gather before a column-parallel product");
+    if (layout.cp > 1) {
+        const Count block = 2 * e * tokens(plan) * (share(plan.model.num_kv_heads, layout.tp) * plan.model.head_size());
+        add("context_parallel_buffers", "Ring of keys and values", 2 * block,
+            fmt::format("2 × (K and V of one block) = 2 × {}", number(block)),
+            "Ring Attention (Liu et al. 2023): one block going out, one coming in");
+    }
+    return terms;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/terms.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr auto zero_source = "ZeRO (Rajbhandari et al. 2020), sections 3.1 and 5";
+
+/// `bytes` a parameter of the slice, all of it or a rank's shard.
+struct State {
+    std::int64_t bytes;
+    bool sharded;
+};
+
+Count shard(const Slice& slice, const Sharding& groups, bool sharded) {
+    if (!sharded) return slice.total;
+    return share(slice.dense(), groups.dense) + share(slice.experts, groups.experts);
+}
+
+std::string formula(const State& state, const Slice& slice, const Sharding& groups) {
+    const auto number = [](Count count) { return format_count(count.value()); };
+    if (!state.sharded || (groups.dense == 1 && groups.experts == 1))
+        return fmt::format("{0} B × P = {0} × {1}", state.bytes, number(slice.total));
+    if (slice.experts > 0)
+        return fmt::format("{0} B × (D / N + X / M) = {0} × ({1} / {2} + {3} / {4}); D dense and X expert parameters",
+                           state.bytes, number(slice.dense()), groups.dense, number(slice.experts), groups.experts);
+    return fmt::format("{0} B × P / N = {0} × {1} / {2}; N = dp × cp", state.bytes, number(slice.total), groups.dense);
+}
+
+std::string parameters_formula(const State& state, const Slice& slice, const Plan& plan) {
+    const auto tensor_slice =
+        plan.layout.tp > 1 ? fmt::format(", the slice of one of {} tensor-parallel ranks", plan.layout.tp) : "";
+    const auto experts = plan.layout.ep > 1 ? fmt::format(", with 1 / {} of the experts", plan.layout.ep) : "";
+    return fmt::format("{}; P = {}{}{}", formula(state, slice, sharding(plan.layout)), slice.formula(), tensor_slice,
+                       experts);
+}
+
+}  // namespace
+
+Sharding sharding(const Layout& layout) {
+    const auto ranks = layout.dp * layout.cp;
+    return {ranks, ranks / layout.ep};
+}
+
+std::vector<Term> model_states(const Plan& plan, const Slice& slice) {
+    const auto& layout = plan.layout;
+    const auto groups = sharding(layout);
+    const bool half = plan.numerics.dtype != Dtype::Fp32;
+    const State weights{bytes_of(plan.numerics.dtype), layout.zero_stage >= 3};
+    const State gradients{half && plan.numerics.fp32_gradients ? 4 : weights.bytes, layout.zero_stage >= 2};
+    const State masters{4, layout.zero_stage >= 1}, moments{8, layout.zero_stage >= 1};
+    const auto bytes = [&](const State& state) { return (state.bytes * shard(slice, groups, state.sharded)).value(); };
+    const auto moved = [](const char* what, Offload where) {
+        return fmt::format("0 on the device: {} {}", what,
+                           where == Offload::Nvme ? "is on the NVMe drive" : "is in host memory");
+    };
+
+    std::vector<Term> terms;
+    const bool weights_away = layout.offload_parameters != Offload::None;
+    terms.push_back({"parameters", "Parameters", Category::Parameters, weights_away ? 0 : bytes(weights),
+                     weights_away ? moved("each rank's shard", layout.offload_parameters)
+                                  : parameters_formula(weights, slice, plan),
+                     "exact count of the architecture; tensor slices as in Megatron-LM (Shoeybi et al. 2019)"});
+
+    const bool optimizer_away = layout.offload_optimizer != Offload::None;
+    // Whole gradients (ZeRO-1) are summed on the device; shards leave it as they are reduced.
+    const bool gradients_away = optimizer_away && gradients.sharded;
+    terms.push_back(
+        {"gradients", "Gradients", Category::Gradients, gradients_away ? 0 : bytes(gradients),
+         gradients_away ? moved("the reduced shard", layout.offload_optimizer) : formula(gradients, slice, groups),
+         gradients_away ? "ZeRO-Offload (Ren et al. 2021), section 4" : zero_source});
+    if (half)
+        terms.push_back(
+            {"master_weights", "Master weights (fp32)", Category::Optimizer, optimizer_away ? 0 : bytes(masters),
+             optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, slice, groups),
+             "mixed precision (Micikevicius et al. 2018); " + std::string(zero_source)});
+    terms.push_back(
+        {"adam_moments", "Adam moments (fp32)", Category::Optimizer, optimizer_away ? 0 : bytes(moments),
+         optimizer_away ? moved("the pair of moments", layout.offload_optimizer) : formula(moments, slice, groups),
+         "AdamW keeps a mean and a variance, 4 B each; " + std::string(zero_source)});
+    return terms;
+}
+
+std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
+    const auto& layout = plan.layout;
+    const auto groups = sharding(layout);
+    const auto number = [](Count count) { return format_count(count.value()); };
+    const Count own = shard(slice, groups, true);
+    std::vector<Term> terms;
+    const auto add = [&](const char* key, const char* name, Category category, Count bytes, std::string text,
+                         const char* source) {
+        terms.push_back({key, name, category, bytes.value(), std::move(text), source});
+    };
+    const auto per_parameter = [&](std::int64_t bytes) { return formula({bytes, true}, slice, groups); };
+
+    constexpr auto offload = "ZeRO-Offload (Ren et al. 2021), section 4";
+    if (layout.offload_optimizer == Offload::Cpu) {
+        add("host_master_weights", "Master weights (fp32)", Category::Optimizer, 4 * own, per_parameter(4), offload);
+        add("host_adam_moments", "Adam moments (fp32)", Category::Optimizer, 8 * own, per_parameter(8), offload);
+        add("host_gradients", "Gradients for the CPU's Adam (fp32)", Category::Gradients, 4 * own, per_parameter(4),
+            offload);
+    }
+    if (layout.offload_optimizer == Offload::Nvme) {
+        const Count largest = share(slice.largest, groups.dense);
+        add("host_optimizer_buffers", "Swap buffers of the optimizer", Category::Buffers, 4 * 4 * largest,
+            fmt::format("4 buffers × 4 B × the shard of the largest matrix = 4 × 4 × {}", number(largest)),
+            "DeepSpeed offload_optimizer.buffer_count, default 4");
+    }
+    if (layout.offload_parameters == Offload::Cpu) {
+        const auto bytes = bytes_of(plan.numerics.dtype);
+        add("host_parameters", "Parameters", Category::Parameters, bytes * own, per_parameter(bytes),
+            "ZeRO-Infinity (Rajbhandari et al. 2021)");
+    }
+    if (layout.offload_parameters == Offload::Nvme) {
+        const Count buffer = std::max(Count(100'000'000), share(slice.largest, groups.dense));
+        const auto bytes = bytes_of(plan.numerics.dtype);
+        add("host_parameter_buffers", "Swap buffers of the parameters", Category::Buffers, 5 * bytes * buffer,
+            fmt::format("5 buffers × {} B × {}", bytes, number(buffer)),
+            "DeepSpeed offload_param.buffer_count and buffer_size, defaults 5 and 1e8");
+    }
+    return terms;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/slice.h"
+
+#include <algorithm>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "core/plan/parameters.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll {
+namespace {
+
+struct LayerSlice {
+    Count decoder, encoder, experts, largest;
+};
+
+LayerSlice layer_slice(const Plan& plan) {
+    const auto& m = plan.model;
+    const auto tp = plan.layout.tp;
+    const Count h = m.hidden_size;
+    const Count q = share(Count(m.num_heads) * m.head_size(), tp);
+    const Count kv = share(Count(m.num_kv_heads) * m.head_size(), tp);
+    const Count f = share(m.ffn_hidden_size, tp);
+    const Count up = m.gated_mlp() ? 2 : 1;
+    const Count bias = m.linear_bias ? 1 : 0;
+    const Count norm = m.norm == Norm::LayerNorm ? 2 * h : h;
+
+    const Count attention = 2 * h * q + 2 * h * kv + (m.qkv_bias ? q + 2 * kv : Count(0)) + bias * h;
+    const Count mlp = (up + 1) * h * f + bias * (up * f + h);
+    const Count experts = m.moe() ? share(m.num_experts, plan.layout.ep) * mlp : Count(0);
+    const Count routed = m.moe() ? experts + m.num_experts * h : mlp;
+    const Count block = attention + routed + 2 * norm;
+    return {m.encoder_decoder() ? block + attention + norm : block, m.encoder_decoder() ? block : Count(0), experts,
+            std::max(h * q, h * f)};
+}
+
+}  // namespace
+
+std::vector<Slice> slices(const Plan& plan) {
+    const auto& m = plan.model;
+    const auto layers = layers_per_stage(plan);
+    const auto one = layer_slice(plan);
+    const Count h = m.hidden_size;
+    const Count vocabulary = share(m.vocab_size, plan.layout.tp) * h;
+    const Count norm = m.norm == Norm::LayerNorm ? 2 * h : h;
+    const Count stacks = m.encoder_decoder() ? 2 : 1;
+
+    std::vector<Slice> result;
+    for (std::size_t stage = 0; stage < layers.size(); ++stage) {
+        Slice slice;
+        slice.first = stage == 0;
+        slice.last = stage + 1 == layers.size();
+        slice.layers = layers[stage];
+        slice.encoder_layers = m.encoder_decoder() ? layers[stage] / 2 : 0;
+        slice.layer = one.decoder;
+        slice.encoder_layer = one.encoder;
+        if (slice.first) slice.embedding = vocabulary;
+        if (slice.first && m.position == Position::Learned) slice.embedding += Count(m.max_position) * h;
+        // T5 has one table of 32 buckets x heads in the first layer of each stack.
+        if (slice.first && m.position == Position::Relative)
+            slice.positions = stacks * 32 * share(m.num_heads, plan.layout.tp);
+        if (slice.last) slice.norms = stacks * norm;
+        if (slice.last && (!m.tied_head || !slice.first)) slice.head = vocabulary;
+        slice.experts = slice.layers * one.experts;
+        slice.largest = std::max(one.largest, slice.first || slice.last ? vocabulary : Count(0));
+        slice.total = slice.embedding + slice.positions + slice.encoder_layers * slice.encoder_layer +
+                      (slice.layers - slice.encoder_layers) * slice.layer + slice.norms + slice.head;
+        result.push_back(slice);
+    }
+    return result;
+}
+
+std::string Slice::formula() const {
+    std::string sum;
+    const auto add = [&](const std::string& part) { sum += (sum.empty() ? "" : " + ") + part; };
+    if (embedding > 0) add(format_count(embedding.value()) + " embedding");
+    if (encoder_layers > 0)
+        add(fmt::format("{} encoder layers × {}", encoder_layers, format_count(encoder_layer.value())));
+    if (layers > encoder_layers)
+        add(fmt::format("{} layers × {}", layers - encoder_layers, format_count(layer.value())));
+    if (positions > 0) add(format_count(positions.value()) + " relative positions");
+    if (norms > 0) add(format_count(norms.value()) + " final norm");
+    if (head > 0) add(format_count(head.value()) + " head");
+    return sum;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters that one rank of a pipeline stage holds before ZeRO shards them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/estimate/count.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+/// Tensor parallelism (Shoeybi 2019) splits q, k, v and the MLP's first matrices by columns, the attention output and
+/// the MLP's last matrix by rows, embedding and head along the vocabulary; norms, row-parallel biases, learned
+/// positions and MoE routers are on every rank. Expert parallelism splits the experts. A share that does not come out
+/// even is the largest one.
+struct Slice {
+    std::int64_t layers = 0;          ///< decoder layers, and T5's encoder layers
+    std::int64_t encoder_layers = 0;  ///< those of them that are T5 encoder layers
+    bool first = false;               ///< holds the input embedding
+    bool last = false;                ///< holds the head
+    Count layer;                      ///< parameters of one (decoder) layer
+    Count encoder_layer;
+    Count embedding;  ///< input embedding and learned positions
+    Count head;       ///< of a tied head: the copy that the last stage needs when it isn't the first
+    Count positions;  ///< T5's relative biases
+    Count norms;      ///< final norms
+    Count experts;    ///< the part of all layers that is routed experts
+    Count largest;    ///< the largest single matrix
+    Count total;
+
+    Count dense() const { return total - experts; }
+    std::string formula() const;  ///< "131,072,000 embedding + 32 layers × 202,383,360 + …"
+};
+
+/// One per pipeline stage. The plan must be possible (check_plan): T5 then has a single stage.
+std::vector<Slice> slices(const Plan& plan);
+
+}  // namespace plimsoll

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/estimate/terms.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr auto korthikanti = "op by op; Korthikanti et al. 2022, table 2";
+constexpr std::array modes{Recompute::None, Recompute::Selective, Recompute::Full};
+
+std::string number(Count count) { return format_count(count.value()); }
+
+// "norm input 16,384 + q, k and v 49,152 + …": equal ops of a layer together, in the order of their first.
+std::string written_out(const std::vector<SavedTensor>& tensors, Recompute mode) {
+    std::vector<std::pair<std::string_view, Count>> sums;
+    for (const auto& tensor : tensors) {
+        if (kept({tensor}, mode) == 0) continue;
+        const auto same =
+            std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return sum.first == tensor.what; });
+        if (same == sums.end())
+            sums.emplace_back(tensor.what, tensor.bytes);
+        else
+            same->second += tensor.bytes;
+    }
+    std::string text;
+    for (const auto& [what, bytes] : sums)
+        text += fmt::format("{}{} {}", text.empty() ? "" : " + ", what, number(bytes));
+    return text;
+}
+
+std::int64_t sequence_split(const Layout& layout) { return layout.sequence_parallel ? layout.tp : 1; }
+
+Count hidden_tensor(const Plan& plan) {
+    return share(bytes_of(plan.numerics.dtype) * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout));
+}
+
+Count first_end(const Plan& plan) {
+    const Count stacks = plan.model.encoder_decoder() ? 2 : 1;
+    const Count mask = plan.model.dropout > 0 ? mask_bytes(plan) : 0;
+    return stacks *
+           (8 * tokens(plan) + share(mask * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout)));
+}
+
+Count last_end(const Plan& plan) {
+    const Count stacks = plan.model.encoder_decoder() ? 2 : 1;
+    const Count statistics =
+        share((plan.model.norm == Norm::LayerNorm ? 8 : 4) * tokens(plan), sequence_split(plan.layout));
+    return stacks * (2 * hidden_tensor(plan) + statistics) + 8 * tokens(plan);
+}
+
+}  // namespace
+
+LayerActivations::LayerActivations(const Plan& plan) {
+    const bool t5 = plan.model.encoder_decoder();
+    const auto tensors = saved_tensors(plan, t5 ? LayerKind::T5Decoder : LayerKind::Decoder);
+    const auto encoder_tensors = t5 ? saved_tensors(plan, LayerKind::T5Encoder) : std::vector<SavedTensor>{};
+    for (const auto mode : modes) {
+        const auto m = static_cast<std::size_t>(mode);
+        decoder[m] = kept(tensors, mode);
+        encoder[m] = kept(encoder_tensors, mode);
+        working_set[m] = recomputed(tensors, mode);
+    }
+    ops = written_out(tensors, plan.layout.recompute);
+}
+
+StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
+                                   std::int64_t in_flight, Recompute mode) {
+    const auto m = static_cast<std::size_t>(mode);
+    StageActivations stage;
+    stage.layers = in_flight *
+                   (slice.encoder_layers * layer.encoder[m] + (slice.layers - slice.encoder_layers) * layer.decoder[m]);
+    if (slice.first) stage.ends += in_flight * first_end(plan);
+    if (slice.last) stage.ends += in_flight * last_end(plan);
+    stage.working_set = layer.working_set[m] - (slice.last ? logits_peak(plan) : Count(0));
+    return stage;
+}
+
+std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
+                                   std::int64_t in_flight) {
+    const auto mode = plan.layout.recompute;
+    const auto m = static_cast<std::size_t>(mode);
+    const auto stage = stage_activations(plan, layer, slice, in_flight, mode);
+    const auto decoders = slice.layers - slice.encoder_layers;
+
+    std::vector<Term> terms;
+    auto text = fmt::format("{} micro-batch{} in flight × {} layers × {}", in_flight, in_flight == 1 ? "" : "es",
+                            decoders, number(layer.decoder[m]));
+    if (slice.encoder_layers > 0)
+        text +=
+            fmt::format(" + {} × {} encoder layers × {}", in_flight, slice.encoder_layers, number(layer.encoder[m]));
+    terms.push_back({"activations", fmt::format("Activations of the layers (recompute {})", recompute_names[m]),
+                     Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
+
+    if (slice.first || slice.last)
+        terms.push_back(
+            {"end_activations", slice.last ? "Final norm and head input" : "Embedding", Category::Activations,
+             stage.ends.value(),
+             fmt::format("{} in flight × {} × {} tokens: {}{}{}", in_flight, number(share(stage.ends, in_flight)),
+                         number(tokens(plan)), slice.first ? "token ids 8 B, embedding dropout mask" : "",
+                         slice.first && slice.last ? ", " : "",
+                         slice.last ? "final norm input and output, its statistics, targets 8 B" : ""),
+             "op by op; Korthikanti et al. 2022, section 4.3"});
+
+    if (layer.working_set[m] > 0)
+        terms.push_back(
+            {"recompute_working_set", "One layer recomputed", Category::Activations, stage.working_set.value(),
+             slice.last
+                 ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer recomputes, G the "
+                               "logits' copies, freed before",
+                               number(layer.working_set[m]), number(logits_peak(plan)))
+                 : fmt::format("W = {}, what one layer recomputes during its backward", number(layer.working_set[m])),
+             "Chen et al. 2016; Korthikanti et al. 2022, section 5"});
+    return terms;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a rank's memory, each as terms with formula and source. Used by estimate_memory only.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/estimate/activations.h"
+#include "core/estimate/estimate.h"
+#include "core/estimate/slice.h"
+
+namespace plimsoll {
+
+/// Ranks over which ZeRO shards: data and context parallel ranks hold the same weights (Megatron-LM and torchtitan
+/// shard over both); an expert is held by dp x cp / ep of them.
+struct Sharding {
+    std::int64_t dense = 1;
+    std::int64_t experts = 1;
+};
+Sharding sharding(const Layout& layout);
+
+/// Weights, gradients, masters, moments on the device: ZeRO (Rajbhandari 2020), section 5. A state that is offloaded is
+/// a term of 0 B that says where it went.
+std::vector<Term> model_states(const Plan& plan, const Slice& slice);
+/// The same states in host memory, with the buffers that move them. Empty without offload.
+std::vector<Term> host_states(const Plan& plan, const Slice& slice);
+
+/// What one layer keeps, summed once for a plan.
+struct LayerActivations {
+    explicit LayerActivations(const Plan& plan);
+    std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute
+    std::array<Count, 3> working_set;       ///< recomputed during one layer's backward
+    std::string ops;                        ///< what a decoder layer keeps, written out
+};
+
+/// Sizes of a stage's activations in one recomputation mode.
+struct StageActivations {
+    Count layers;  ///< micro-batches in flight x layers x what a layer keeps
+    Count ends;    ///< embedding dropout and token ids on the first stage; final norm, head input, targets on the last
+    Count working_set;  ///< one layer's recomputed tensors, beyond the logits that are freed before them
+    Count total() const { return layers + ends + working_set; }
+};
+StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
+                                   std::int64_t in_flight, Recompute mode);
+std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
+                                   std::int64_t in_flight);
+
+/// The logits' copies at the loss, of one micro-batch: e + 12 bytes a vocabulary entry and token (see logits_term).
+Count logits_peak(const Plan& plan);
+/// Last stage only.
+Term logits_term(const Plan& plan, std::int64_t in_flight);
+/// Buckets and buffers of data, pipeline, sequence and context parallelism.
+std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice);
+
+/// CUDA context, NCCL, allocator fragmentation; on the CPU one term of 0 B that says why. `dynamic` is what is
+/// allocated and freed each step.
+std::vector<Term> overhead(const Plan& plan, Count dynamic);
+
+std::vector<RuleOfThumb> rules_of_thumb(const Plan& plan, const MemoryEstimate& estimate);
+
+}  // namespace plimsoll
