@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -65,14 +66,26 @@ Result<std::string> read_file(const fs::path& path, Bytes limit) {
 }
 
 Result<void> write_file_atomic(const fs::path& path, std::string_view contents) {
-    const fs::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
+    // A link keeps pointing where it points: its target is what is replaced.
+    std::error_code no_link;
+    const fs::path target = fs::is_symlink(path, no_link) ? fs::weakly_canonical(path, no_link) : path;
+    struct stat old {};
+    const bool replaces = ::stat(target.c_str(), &old) == 0;
+    // Renaming over /dev/null would put a plain file in its place.
+    if (replaces && !S_ISREG(old.st_mode)) {
+        return bad_input("cannot write {}: it is {}; give the name of a file", path.string(),
+                         S_ISDIR(old.st_mode) ? "a folder" : "not a regular file");
+    }
+    static std::atomic<unsigned> written{0};
+    const fs::path beside = target.string() + fmt::format(".{}-{}.tmp", ::getpid(), written++);
     const auto fail = [&](int error) {
         ::unlink(beside.c_str());
         return bad_input("cannot write {}: {}; choose another place or free some room", path.string(),
                          errno_text(error));
     };
-    Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (fd.get() < 0) return fail(errno);
+    if (replaces && ::fchmod(fd.get(), old.st_mode & 07777U) != 0) return fail(errno);
     std::size_t done = 0;
     while (done < contents.size()) {
         const ssize_t n = ::write(fd.get(), contents.data() + done, contents.size() - done);
@@ -82,7 +95,7 @@ Result<void> write_file_atomic(const fs::path& path, std::string_view contents) 
     }
     if (::fsync(fd.get()) != 0) return fail(errno);
     if (fd.close() != 0) return fail(errno);
-    if (::rename(beside.c_str(), path.c_str()) != 0) return fail(errno);
+    if (::rename(beside.c_str(), target.c_str()) != 0) return fail(errno);
     return {};
 }
 

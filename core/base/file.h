@@ -15,7 +15,8 @@ namespace plimsoll {
 Result<std::string> read_file(const std::filesystem::path& path, Bytes limit = 256 * MiB);
 
 /// Writes beside the target, fsyncs, renames over it: a reader sees the old file or the new one, never a torn one.
-/// On any error (disk full, no permission) the old file stands and nothing is left behind.
+/// On any error (disk full, no permission, a folder or device of that name) the old file stands and nothing is left
+/// behind. An existing file keeps its permissions; through a link, the file that it points to is replaced.
 Result<void> write_file_atomic(const std::filesystem::path& path, std::string_view contents);
 
 /// Text of errno for messages.

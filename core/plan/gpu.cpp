@@ -125,11 +125,13 @@ Result<Gpu> find_gpu(const std::string& name) {
         if (names.size() == 1) return *match;
         if (names.size() > 1) return bad_input("\"{}\" can mean {}; give one of them", name, fmt::join(names, " or "));
     }
-    std::vector<std::string> known{"cpu"};
-    for (const Gpu& gpu : catalogue().gpus) known.push_back(gpu.name);
+    std::vector<std::string> names{"cpu"};
+    for (const Gpu& gpu : catalogue().gpus) names.push_back(gpu.name);
+    std::vector<std::string> known = names;
+    for (const Gpu& gpu : catalogue().gpus) known.insert(known.end(), gpu.aliases.begin(), gpu.aliases.end());
     const std::string hint = did_you_mean(name, known);
     if (!hint.empty()) return bad_input("the GPU catalogue has no \"{}\"{}", name, hint);
-    return bad_input("the GPU catalogue has no \"{}\"; it has: {}", name, fmt::join(known, ", "));
+    return bad_input("the GPU catalogue has no \"{}\"; it has: {}", name, fmt::join(names, ", "));
 }
 
 }  // namespace plimsoll

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t longest_text = 10'000;
 constexpr std::size_t most_notes = 50;
 
-/// The whole number that the JSON holds, however it is written (4, 4.0, 5e8).
+}  // namespace
+
 std::optional<std::int64_t> whole_number(const Json& json) {
     if (json.is_number_unsigned()) {
         const auto value = json.get<std::uint64_t>();
@@ -28,8 +29,6 @@ std::optional<std::int64_t> whole_number(const Json& json) {
     if (!(value >= -limit && value < limit) || value != std::floor(value)) return std::nullopt;
     return static_cast<std::int64_t>(value);
 }
-
-}  // namespace
 
 std::string allowed_text(IntRange range) {
     return fmt::format("{} to {}", format_count(range.min), format_count(range.max));

@@ -20,6 +20,9 @@ std::string allowed_text(NumberRange range);
 /// "fp32, bf16, fp16".
 std::string allowed_text(std::span<const std::string_view> names);
 
+/// The whole number that the JSON holds, however it is written (4, 4.0, 5e8); nothing for any other value.
+std::optional<std::int64_t> whole_number(const Json& json);
+
 bool in_range(std::int64_t value, IntRange range);
 bool in_range(double value, NumberRange range);
 

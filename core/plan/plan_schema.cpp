@@ -113,7 +113,14 @@ std::string plan_reference() {
 
 A plan is one JSON document; memory, pipeline bubble, exports and the run are computed from it. This is a whole plan:
 
-    {"plimsoll": 1, "model": {"preset": "llama-7b"}, "cluster": {"gpu": "A100 SXM4 80GB", "gpus_per_node": 4}, "layout": {"dp": 4, "zero_stage": 2}}
+    {
+      "plimsoll": 1,
+      "model": {"preset": "llama-7b"},
+      "cluster": {"gpu": "A100 SXM4 80GB", "gpus_per_node": 4},
+      "layout": {"dp": 4, "zero_stage": 2, "micro_batch": 1, "recompute": "full"},
+      "numerics": {"dtype": "bf16"},
+      "data": {"sequence_length": 2048}
+    }
 
 - `plimsoll` is the version of the document, now 1. It has to be there.
 - A key that is missing takes its default. With `model.preset`, the model's defaults are the preset's
