@@ -96,12 +96,10 @@ RuleOfThumb whole(const MemoryEstimate& estimate, const RuleOfThumb& states, con
                                cards(rule.rule, estimate.usable));
     rule.note = fmt::format(
         "Often quoted for LLaMA-7B in BF16: {} + 160 GB = 216 GB, so four A100-80. The 160 are GiB (32 sequences of "
-        "2048 "
-        "× 4096 × 32 layers × 10 × 2 B = {}). What decides is the fullest rank, not the sum: here {} of {} on each of "
-        "{} "
-        "ranks, copies, logits, buffers and overhead included.",
-        decimal(quoted_states), decimal(quoted_activations), format_bytes(estimate.fullest().total()),
-        format_bytes(estimate.usable), format_count(ranks));
+        "2048 × 4096 × 32 layers × 10 × 2 B = {}). What decides is the fullest rank, not the sum: the fullest of this "
+        "plan's {} holds {} of {}, copies, logits, buffers and overhead included.",
+        decimal(quoted_states), decimal(quoted_activations), format_count(ranks),
+        format_bytes(estimate.fullest().total()), format_bytes(estimate.usable));
     return rule;
 }
 

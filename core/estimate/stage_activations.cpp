@@ -35,18 +35,39 @@ Count hidden_tensor(const Plan& plan) {
     return share(bytes_of(plan.numerics.dtype) * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout));
 }
 
-Count first_end(const Plan& plan) {
-    const Count stacks = plan.model.encoder_decoder() ? 2 : 1;
-    const Count mask = plan.model.dropout > 0 ? mask_bytes(plan) : 0;
-    return stacks *
-           (8 * tokens(plan) + share(mask * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout)));
+/// A tensor kept outside the layers, for one micro-batch.
+struct EndTensor {
+    std::string_view what;
+    Count bytes;
+};
+
+// T5 has both ends in each of its two stacks, and targets once.
+std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice) {
+    const bool t5 = plan.model.encoder_decoder();
+    const Count stacks = t5 ? 2 : 1;
+    const auto split = sequence_split(plan.layout);
+    std::vector<EndTensor> tensors;
+    if (slice.first) {
+        tensors.push_back({"token ids", stacks * 8 * tokens(plan)});
+        if (plan.model.dropout > 0)
+            tensors.push_back({"embedding dropout mask",
+                               stacks * share(mask_bytes(plan) * tokens(plan) * plan.model.hidden_size, split)});
+    }
+    if (slice.last) {
+        const Count statistic = plan.model.norm == Norm::LayerNorm ? 8 : 4;
+        tensors.push_back({"final norm input", stacks * hidden_tensor(plan)});
+        tensors.push_back({"norm statistics", stacks * share(statistic * tokens(plan), split)});
+        tensors.push_back({t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan)});
+        tensors.push_back({"targets", 8 * tokens(plan)});
+    }
+    return tensors;
 }
 
-Count last_end(const Plan& plan) {
-    const Count stacks = plan.model.encoder_decoder() ? 2 : 1;
-    const Count statistics =
-        share((plan.model.norm == Norm::LayerNorm ? 8 : 4) * tokens(plan), sequence_split(plan.layout));
-    return stacks * (2 * hidden_tensor(plan) + statistics) + 8 * tokens(plan);
+std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight) {
+    std::string sum;
+    for (const auto& tensor : end_tensors(plan, slice))
+        sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", tensor.what, number(tensor.bytes));
+    return fmt::format("{} in flight × ({})", in_flight, sum);
 }
 
 }  // namespace
@@ -70,8 +91,7 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
     StageActivations stage;
     stage.layers = in_flight *
                    (slice.encoder_layers * layer.encoder[m] + (slice.layers - slice.encoder_layers) * layer.decoder[m]);
-    if (slice.first) stage.ends += in_flight * first_end(plan);
-    if (slice.last) stage.ends += in_flight * last_end(plan);
+    for (const auto& tensor : end_tensors(plan, slice)) stage.ends += in_flight * tensor.bytes;
     stage.working_set = layer.working_set[m] - (slice.last ? logits_peak(plan) : Count(0));
     return stage;
 }
@@ -93,14 +113,9 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
                      Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
 
     if (slice.first || slice.last)
-        terms.push_back(
-            {"end_activations", slice.last ? "Final norm and head input" : "Embedding", Category::Activations,
-             stage.ends.value(),
-             fmt::format("{} in flight × {} × {} tokens: {}{}{}", in_flight, number(share(stage.ends, in_flight)),
-                         number(tokens(plan)), slice.first ? "token ids 8 B, embedding dropout mask" : "",
-                         slice.first && slice.last ? ", " : "",
-                         slice.last ? "final norm input and output, its statistics, targets 8 B" : ""),
-             "op by op; Korthikanti et al. 2022, section 4.3"});
+        terms.push_back({"end_activations", slice.last ? "Final norm and head" : "Embedding", Category::Activations,
+                         stage.ends.value(), ends_formula(plan, slice, in_flight),
+                         "op by op; Korthikanti et al. 2022, section 4.3"});
 
     if (layer.working_set[m] > 0)
         terms.push_back(
