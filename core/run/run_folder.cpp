@@ -1,1 +1,227 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/run/run_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <system_error>
+
+#include "core/base/file.h"
+#include "core/plan/plan_io.h"
+#include "core/run/clock.h"
+#include "core/run/run_lock.h"
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double start_up_limit = 15;  // seconds from create() to the supervisor's lock
+
+bool is_there(const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
+
+bool holds_run(const fs::path& path) { return is_there(path / "run.json") && is_there(path / "plan.json"); }
+
+RunState starting(const Plan& plan) {
+    RunState state;
+    state.world_size = plan.layout.world_size();
+    state.started = wall_clock();
+    return state;
+}
+
+/// The keys in which a resumed run may differ are made equal before the plans are compared.
+Result<void> same_plan(const Plan& recorded, const Plan& wanted, const fs::path& path) {
+    Plan aligned = wanted;
+    aligned.training.steps = recorded.training.steps;
+    aligned.name = recorded.name;
+    if (aligned == recorded) return {};
+    const Json then = to_json(recorded), now = to_json(aligned);
+    std::string key = "plan";
+    for (const auto& field : plan_fields()) {
+        const Json::json_pointer pointer("/" + [&] {
+            std::string slashes = field.key;
+            for (char& c : slashes) c = c == '.' ? '/' : c;
+            return slashes;
+        }());
+        const Json before = then.contains(pointer) ? then[pointer] : Json();
+        const Json after = now.contains(pointer) ? now[pointer] : Json();
+        if (before == after) continue;
+        key = fmt::format("{} was {} and is {} now", field.key, shown(before), shown(after));
+        break;
+    }
+    return bad_input(
+        "cannot resume {} with another plan ({}): only training.steps may change; start a new run for the rest",
+        path.string(), key);
+}
+
+Result<void> make_folders(const fs::path& path) {
+    for (const char* part : {"", "telemetry", "logs", "checkpoints"}) {
+        std::error_code error;
+        fs::create_directories(path / part, error);
+        if (error) return bad_input("cannot make the run folder {}: {}", path.string(), error.message());
+    }
+    return {};
+}
+
+Result<RunState> state_from_json(const Json& json, const fs::path& path) {
+    RunState state;
+    const auto number = [&](const char* key) {
+        return json.contains(key) && json[key].is_number() ? json[key].get<double>() : 0.0;
+    };
+    if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) {
+        return bad_input("{} does not say how the run stands (\"status\"); it is damaged", path.string());
+    }
+    const auto status = json["status"].get<std::string>();
+    const auto name = std::find(run_status_names.begin(), run_status_names.end(), status);
+    if (name == run_status_names.end()) {
+        return bad_input("{}: the status \"{}\" is not known to this version", path.string(), status.substr(0, 40));
+    }
+    state.status = static_cast<RunStatus>(name - run_status_names.begin());
+    if (json.contains("reason") && json["reason"].is_string()) state.reason = json["reason"].get<std::string>();
+    const auto integer = [&](const char* key) {
+        const double value = number(key);
+        return std::fabs(value) < 1e15 ? static_cast<std::int64_t>(value) : 0;
+    };
+    state.world_size = integer("world_size");
+    state.supervisor_pid = integer("supervisor_pid");
+    state.started = number("started");
+    state.ended = number("ended");
+    return state;
+}
+
+}  // namespace
+
+Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wanted, bool resume) {
+    std::error_code error;
+    const fs::path path = fs::absolute(wanted_path, error).lexically_normal();
+    if (error) return bad_input("cannot use {} as a run folder: {}", wanted_path.string(), error.message());
+    Plan plan = wanted;
+    if (const fs::path data(plan.data.path); data.is_relative() && is_there(data)) {
+        plan.data.path = fs::absolute(data).lexically_normal().string();
+    }
+
+    const RunFolder run(path.filename().empty() ? path.parent_path() : path);
+    const bool there = is_there(run.path());
+    if (there && !fs::is_directory(run.path(), error)) {
+        return bad_input("cannot use {} as a run folder: it is a file; choose another name", run.path().string());
+    }
+    const bool taken = holds_run(run.path());
+    if (resume && !taken) {
+        return bad_input("nothing to resume: {} holds no run; leave --resume out to start one", run.path().string());
+    }
+    if (!taken && there && !fs::is_empty(run.path(), error)) {
+        return bad_input("{} is not empty and holds no run: choose a new or an empty folder", run.path().string());
+    }
+    if (taken && run.live()) {
+        return bad_input(
+            "the run folder {} is in use by a live run: stop it first (plimsoll stop {}), or choose another folder",
+            run.path().string(), run.path().string());
+    }
+    if (taken && !resume) {
+        return bad_input("{} holds a run already: resume it with --resume, or choose another folder",
+                         run.path().string());
+    }
+    if (taken) {
+        const auto recorded = run.plan();
+        if (!recorded) return tl::unexpected(recorded.error());
+        if (auto same = same_plan(*recorded, plan, run.path()); !same) return tl::unexpected(same.error());
+    }
+
+    const auto made = [&]() -> Result<void> {
+        if (auto folders = make_folders(run.path()); !folders) return folders;
+        // Held while the folder is written: of two starts at once, one gets it.
+        const auto lock = RunLock::take(run.lock_path());
+        if (!lock) return tl::unexpected(lock.error());
+        fs::remove(run.control_path(), error);
+        if (auto saved = save_plan(run.plan_path(), plan); !saved) return saved;
+        return run.write_state(starting(plan));
+    }();
+    if (made) return run;
+    if (!taken) {
+        // Back to what was there before: nothing, or an empty folder.
+        for (const char* part : {"telemetry", "logs", "checkpoints", "lock", "plan.json", "run.json"}) {
+            fs::remove_all(run.path() / part, error);
+        }
+        if (!there) fs::remove(run.path(), error);
+    }
+    return tl::unexpected(made.error());
+}
+
+Result<RunFolder> RunFolder::open(const fs::path& path) {
+    std::error_code error;
+    const fs::path absolute = fs::absolute(path, error).lexically_normal();
+    RunFolder run(absolute.filename().empty() ? absolute.parent_path() : absolute);
+    if (!is_there(run.path())) return bad_input("there is no run folder {}", run.path().string());
+    if (!holds_run(run.path()))
+        return bad_input("{} is no run folder: it has no run.json and plan.json", run.path().string());
+    return run;
+}
+
+fs::path RunFolder::telemetry_path(int rank) const {
+    return path_ / "telemetry" / (rank < 0 ? std::string("supervisor.rec") : fmt::format("rank-{}.rec", rank));
+}
+
+fs::path RunFolder::log_path(int rank) const {
+    return path_ / "logs" / (rank < 0 ? std::string("supervisor.log") : fmt::format("rank-{}.log", rank));
+}
+
+Result<Plan> RunFolder::plan() const {
+    return load_plan(plan_path()).map([](LoadedPlan&& loaded) { return std::move(loaded.plan); });
+}
+
+Result<RunState> RunFolder::state() const {
+    // Asked before reading: a supervisor writes its last word before it lets go of the lock.
+    const bool alive = live();
+    const fs::path file = path_ / "run.json";
+    const auto text = read_file(file, 1 * MiB);
+    if (!text) return tl::unexpected(text.error());
+    const auto json = parse_json(*text, file.string());
+    if (!json) return tl::unexpected(json.error());
+    auto state = state_from_json(*json, file);
+    if (!state || alive || state->status >= RunStatus::Finished) return state;
+    const bool waits_for_supervisor = state->status == RunStatus::Starting && state->supervisor_pid == 0;
+    if (waits_for_supervisor && std::fabs(wall_clock() - state->started) < start_up_limit) return state;
+    state->status = RunStatus::Failed;
+    state->reason = waits_for_supervisor
+                        ? fmt::format(
+                              "the run was made but its supervisor never started; {} may say why, and "
+                              "`plimsoll train --resume --run {}` starts it",
+                              log_path(-1).string(), path_.string())
+                        : fmt::format(
+                              "the supervisor died (killed, or the machine went down) and its workers with it; "
+                              "`plimsoll train --resume --run {}` goes on from the last checkpoint",
+                              path_.string());
+    return state;
+}
+
+Result<void> RunFolder::write_state(const RunState& state) const {
+    return write_json(path_ / "run.json",
+                      Json{{"status", std::string(run_status_names[static_cast<std::size_t>(state.status)])},
+                           {"reason", state.reason},
+                           {"world_size", state.world_size},
+                           {"supervisor_pid", state.supervisor_pid},
+                           {"started", state.started},
+                           {"ended", state.ended}});
+}
+
+bool RunFolder::live() const { return RunLock::held(lock_path()); }
+
+Result<void> RunFolder::request(const std::string& command) const {
+    const int fd = ::open(control_path().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
+    if (fd < 0) return bad_input("cannot write {}: {}", control_path().string(), errno_text(errno));
+    const std::string line = command + "\n";
+    const ssize_t n = ::write(fd, line.data(), line.size());
+    const int error = n < 0 ? errno : ENOSPC;
+    ::close(fd);
+    if (n == static_cast<ssize_t>(line.size())) return {};
+    return failed("cannot write {}: {}", control_path().string(), errno_text(error));
+}
+
+}  // namespace plimsoll

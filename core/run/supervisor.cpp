@@ -1,1 +1,395 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/run/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/plan/plan_io.h"
+#include "core/run/clock.h"
+#include "core/run/last_words.h"
+#include "core/run/process.h"
+#include "core/run/run_lock.h"
+#include "core/telemetry/writer.h"
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int tick_ms = 40;
+
+double since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+Result<fs::path> find_worker(const SupervisorOptions& options) {
+    const char* named = std::getenv("PLIMSOLL_WORKER");
+    const fs::path worker = !options.worker.empty() ? options.worker
+                            : named != nullptr      ? fs::path(named)
+                                                    : program_folder() / "plimsoll-worker";
+    if (::access(worker.c_str(), X_OK) == 0) return fs::absolute(worker);
+    return bad_input(
+        "cannot train: {} is not there; this build has no engine (packaging/setup fetches LibTorch, then "
+        "build with -DPLIMSOLL_ENGINE=ON)",
+        worker.string());
+}
+
+struct Worker {
+    int rank = 0;
+    Process process;
+    std::uint64_t log_from = 0;     ///< where this start's output begins
+    std::optional<ProcessEnd> end;  ///< once it has ended by itself
+    int order = 0;                  ///< of ending
+};
+
+class Supervision {
+public:
+    Supervision(const RunFolder& run, const Plan& plan, const SupervisorOptions& options, fs::path worker,
+                TelemetryWriter&& record, RunState state)
+        : run_(run),
+          plan_(plan),
+          options_(options),
+          worker_(std::move(worker)),
+          record_(std::move(record)),
+          state_(std::move(state)) {}
+
+    Result<RunState> run() {
+        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
+        event("supervise",
+              fmt::format("{} {} started", state_.world_size, state_.world_size == 1 ? "rank is" : "ranks are"));
+        if (!stop_asked_ && start()) watch();
+        end_all();
+        settle();
+        return state_;
+    }
+
+private:
+    // Start-up: each step ends early when a stop was asked for.
+
+    /// A corpus may take long to load, and a stop must not wait for it: the check is left alone then.
+    Result<void> check() {
+        std::packaged_task<Result<void>()> task(
+            [plan = plan_, place = run_.path()] { return check_start(plan, place); });
+        std::future<Result<void>> result = task.get_future();
+        std::thread(std::move(task)).detach();
+        while (result.wait_for(std::chrono::milliseconds(tick_ms)) != std::future_status::ready) {
+            look();
+            if (stop_asked_) return {};
+        }
+        return result.get();
+    }
+
+    bool start() {
+        if (state_.world_size > 1 && !start_store()) return false;
+        for (int rank = 0; rank < state_.world_size; ++rank) {
+            look();
+            if (stop_asked_) return false;
+            if (!start_worker(rank)) return false;
+        }
+        set_status(RunStatus::Running);
+        return true;
+    }
+
+    bool start_store() {
+        int in[2], out[2];
+        if (::pipe2(in, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", errno_text(errno)));
+        const UniqueFd store_in(in[0]);
+        store_stdin_ = UniqueFd(in[1]);
+        if (::pipe2(out, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", errno_text(errno)));
+        const UniqueFd store_out(out[0]);
+        UniqueFd store_out_end(out[1]);
+        const fs::path log_path = store_log();
+        const UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+        if (log.get() < 0) return fail(fmt::format("cannot write {}: {}", log_path.string(), errno_text(errno)));
+        store_log_from_ = size_of(log.get());
+
+        ProcessOptions options;
+        options.arguments = {worker_.string(), "--store"};
+        options.in = store_in.get();
+        options.out = store_out_end.get();
+        options.err = log.get();
+        auto started = Process::start(options);
+        if (!started) return fail(started.error().message);
+        store_ = std::move(*started);
+        store_out_end.reset();
+        return read_port(store_out.get());
+    }
+
+    bool read_port(int from) {
+        const auto begin = Clock::now();
+        std::string line;
+        while (line.find('\n') == std::string::npos) {
+            look();
+            if (stop_asked_) return false;
+            pollfd ready{from, POLLIN, 0};
+            if (::poll(&ready, 1, tick_ms) > 0) {
+                char buffer[256];
+                const ssize_t n = ::read(from, buffer, sizeof buffer);
+                if (n <= 0 || line.size() > 4096) return fail_store();
+                line.append(buffer, static_cast<std::size_t>(n));
+            }
+            if (since(begin) > options_.store_timeout) {
+                return fail(
+                    fmt::format("the store (plimsoll-worker --store) gave no port within {:.0f} s; the machine "
+                                "may be overloaded: start the run again",
+                                options_.store_timeout));
+            }
+        }
+        const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), port_);
+        if (error != std::errc() || port_ <= 0 || port_ > 65535) return fail_store();
+        return true;
+    }
+
+    bool start_worker(int rank) {
+        const fs::path log_path = run_.log_path(rank);
+        const UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+        if (log.get() < 0) return fail(fmt::format("cannot write {}: {}", log_path.string(), errno_text(errno)));
+        const std::string ranks = std::to_string(state_.world_size);
+        ProcessOptions options;
+        options.arguments = {worker_.string(), "--run", run_.path().string()};
+        options.environment = {{"RANK", std::to_string(rank)},
+                               {"LOCAL_RANK", std::to_string(rank)},
+                               {"WORLD_SIZE", ranks},
+                               {"LOCAL_WORLD_SIZE", ranks},
+                               {"MASTER_ADDR", "127.0.0.1"},
+                               {"MASTER_PORT", std::to_string(port_)},
+                               {"PLIMSOLL_RUN", run_.path().string()},
+                               {"OMP_NUM_THREADS", std::to_string(std::max<std::int64_t>(plan_.training.threads, 1))}};
+        options.out = options.err = log.get();
+        const std::uint64_t log_from = size_of(log.get());
+        auto started = Process::start(options);
+        if (!started) return fail(started.error().message);
+        workers_.push_back({rank, std::move(*started), log_from, std::nullopt, 0});
+        return true;
+    }
+
+    void watch() {
+        while (true) {
+            look();
+            collect();
+            const bool all_ended =
+                std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.end.has_value(); });
+            if (all_ended || kill_asked_) return;
+            if (stop_asked_ && since(*stop_asked_) >= options_.grace) {
+                had_to_kill_ = true;
+                return;
+            }
+            if (failed_at_ && since(*failed_at_) >= options_.failure_grace) return;
+            if (!stop_asked_ && !failed_at_ && store_ && store_->end()) {
+                fail_store();
+                return;
+            }
+            wait();
+        }
+    }
+
+    /// Reaps what has ended.
+    void collect() {
+        for (Worker& worker : workers_) {
+            if (worker.end) continue;
+            worker.end = worker.process.end();
+            if (!worker.end) continue;
+            worker.order = ++ended_;
+            if (!worker.end->good() && !stop_asked_ && !failed_at_) failed_at_ = Clock::now();
+        }
+    }
+
+    /// Until a worker ends, a tick at most.
+    void wait() {
+        std::vector<pollfd> watched;
+        for (const Worker& worker : workers_) {
+            if (!worker.end && worker.process.pid_fd() >= 0) watched.push_back({worker.process.pid_fd(), POLLIN, 0});
+        }
+        // A deadline that is nearer than the tick is kept to the millisecond.
+        double left = tick_ms / 1000.0;
+        if (stop_asked_) left = std::min(left, options_.grace - since(*stop_asked_));
+        ::poll(watched.data(), watched.size(), std::clamp(static_cast<int>(left * 1000) + 1, 1, tick_ms));
+    }
+
+    /// Has anybody asked for an end?
+    void look() {
+        if (options_.wants_stop && options_.wants_stop()) ask_stop("asked for at the terminal");
+        const auto text = read_file(run_.control_path(), 1 * MiB);
+        if (!text || text->size() <= control_read_) return;
+        const std::string fresh = text->substr(control_read_);
+        const std::size_t whole = fresh.rfind('\n');
+        if (whole == std::string::npos) return;
+        control_read_ += whole + 1;
+        std::size_t at = 0;
+        while (at <= whole) {
+            const std::size_t end = fresh.find('\n', at);
+            const std::string command = fresh.substr(at, end - at);
+            if (command == "stop") ask_stop("asked for through the run folder");
+            if (command == "kill") {
+                ask_stop("asked for at once through the run folder");
+                kill_asked_ = true;
+            }
+            at = end + 1;
+        }
+    }
+
+    void ask_stop(const std::string& how) {
+        if (stop_asked_) return;
+        stop_asked_ = Clock::now();
+        for (const Worker& worker : workers_) worker.process.signal(SIGTERM);
+        set_status(RunStatus::Stopping);
+        event("stop_requested", "a stop was " + how);
+    }
+
+    void end_all() {
+        collect();
+        for (Worker& worker : workers_) {
+            was_running_ += worker.end ? 0 : 1;
+            worker.process.kill_and_wait();
+        }
+        store_stdin_.reset();
+        store_.reset();
+    }
+
+    /// The final state, from how the workers ended by themselves.
+    void settle() {
+        const Worker* culprit = nullptr;
+        for (const Worker& worker : workers_) {
+            if (worker.end && !worker.end->good() && (culprit == nullptr || more_to_blame(worker, *culprit)))
+                culprit = &worker;
+        }
+        if (stop_asked_ && failure_.empty() && !failed_at_) {
+            state_.reason = "stopped when it was asked to";
+            if (kill_asked_)
+                state_.reason += "; its workers were killed, so the last checkpoint counts";
+            else if (had_to_kill_) {
+                state_.reason +=
+                    fmt::format("; {} had not ended after {:.1f} s and {} killed, so the last checkpoint counts",
+                                was_running_ == 1 ? "one rank" : fmt::format("{} ranks", was_running_), options_.grace,
+                                was_running_ == 1 ? "was" : "were");
+            } else if (culprit != nullptr && culprit->end->signal == 0) {
+                state_.reason += "; " + blame(*culprit);
+            }
+            finish(RunStatus::Stopped, "stopped");
+        } else if (!failure_.empty() || culprit != nullptr) {
+            state_.reason = failure_.empty() ? blame(*culprit) : failure_;
+            finish(RunStatus::Failed, "failed");
+        } else {
+            state_.reason = "";
+            finish(RunStatus::Finished, "finished");
+        }
+    }
+
+    bool more_to_blame(const Worker& a, const Worker& b) const {
+        const bool follows_a = is_follow_up(*a.end, words_of(a)), follows_b = is_follow_up(*b.end, words_of(b));
+        return follows_a != follows_b ? follows_b : a.order < b.order;
+    }
+
+    std::string words_of(const Worker& worker) const { return last_words(run_.log_path(worker.rank), worker.log_from); }
+
+    std::string blame(const Worker& worker) const {
+        const std::string words = words_of(worker);
+        return fmt::format("rank {} {}; {}; {}", worker.rank, how_it_ended(*worker.end),
+                           words.empty() ? "it left no last words" : "its last words: " + words,
+                           what_to_do(*worker.end, words, run_.log_path(worker.rank)));
+    }
+
+    void finish(RunStatus status, const char* kind) {
+        state_.ended = wall_clock();
+        event(kind, state_.reason.empty() ? std::string("the run finished") : state_.reason);
+        std::error_code ignored;
+        fs::remove(run_.control_path(), ignored);
+        set_status(status);
+    }
+
+    void set_status(RunStatus status) {
+        state_.status = status;
+        // A disk that is full for a moment must not end the run.
+        const auto written = run_.write_state(state_);
+        if (!written && status >= RunStatus::Finished)
+            state_.reason += (state_.reason.empty() ? "" : "; ") + written.error().message;
+    }
+
+    bool fail(std::string sentence) {
+        failure_ = std::move(sentence);
+        return false;
+    }
+
+    bool fail_store() {
+        if (store_) store_->kill_and_wait();
+        const std::string words = last_words(store_log(), store_log_from_);
+        return fail(
+            fmt::format("the store that the ranks meet at (plimsoll-worker --store) ended; {}; start the run again",
+                        words.empty() ? "it left no last words" : "its last words: " + words));
+    }
+
+    void event(const std::string& kind, const std::string& sentence) {
+        // An event that cannot be written (disk full) is not worth the run.
+        (void)record_.event({0, wall_clock(), kind, sentence, Json::object()});
+    }
+
+    fs::path store_log() const { return run_.path() / "logs" / "store.log"; }
+
+    static std::uint64_t size_of(int fd) {
+        struct stat info {};
+        return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+    }
+
+    const RunFolder& run_;
+    const Plan& plan_;
+    const SupervisorOptions& options_;
+    fs::path worker_;
+    TelemetryWriter record_;
+    RunState state_;
+    UniqueFd store_stdin_;
+    std::optional<Process> store_;
+    std::uint64_t store_log_from_ = 0;
+    int port_ = 0;
+    std::vector<Worker> workers_;
+    int ended_ = 0;
+    int was_running_ = 0;
+    std::size_t control_read_ = 0;
+    std::optional<Clock::time_point> stop_asked_;
+    std::optional<Clock::time_point> failed_at_;
+    bool kill_asked_ = false;
+    bool had_to_kill_ = false;
+    std::string failure_;
+};
+
+}  // namespace
+
+Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options) {
+    const auto lock = RunLock::take(run.lock_path());
+    if (!lock) return tl::unexpected(lock.error());
+    RunState state;
+    state.supervisor_pid = ::getpid();
+    state.started = wall_clock();
+    const auto refuse = [&](const Error& error) -> Result<RunState> {
+        state.status = RunStatus::Failed;
+        state.reason = error.message;
+        state.ended = wall_clock();
+        (void)run.write_state(state);  // the error itself is what counts
+        return tl::unexpected(error);
+    };
+    const auto plan = run.plan();
+    if (!plan) return refuse(plan.error());
+    state.world_size = plan->layout.world_size();
+    if (auto written = run.write_state(state); !written) return refuse(written.error());
+    const auto worker = find_worker(options);
+    if (!worker) return refuse(worker.error());
+    auto record = TelemetryWriter::open(run.telemetry_path(-1));
+    if (!record) return refuse(record.error());
+    auto ended = Supervision(run, *plan, options, *worker, std::move(*record), state).run();
+    return ended ? ended : refuse(ended.error());
+}
+
+}  // namespace plimsoll

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/units.h"
@@ -14,21 +15,35 @@
 namespace plimsoll {
 
 struct SupervisorOptions {
-    std::filesystem::path worker;      ///< plimsoll-worker; default: beside this program
-    Seconds grace = 1.5;               ///< from a stop request to SIGKILL
-    /// Called a few times a second on the supervising thread; returning true asks for a stop (Ctrl-C in the CLI).
+    std::filesystem::path worker;  ///< default: $PLIMSOLL_WORKER, or plimsoll-worker beside this program
+    Seconds grace = 1.5;           ///< from a stop request to SIGKILL
+    Seconds failure_grace = 0.5;   ///< from the first failed rank to the end of the others
+    Seconds store_timeout = 30;    ///< for the c10d store to print its port
+    /// Called at least 20 times a second on the supervising thread (so it must be quick); returning true asks for a
+    /// stop (Ctrl-C in the CLI).
     std::function<bool()> wants_stop;
 };
 
 /// Blocks until the run ends; takes the run's lock (an error when it is live already), hosts the c10d store in a
 /// process of its own (`plimsoll-worker --store`), starts one worker a rank with RANK, LOCAL_RANK, WORLD_SIZE,
 /// MASTER_ADDR, MASTER_PORT and PLIMSOLL_RUN set, and writes run.json at each change.
-/// A worker that dies ends the run: Failed, with the rank, its last words and what to do.
+/// A worker that dies ends the run: Failed, with the rank (the first one, not those that only lost their peer), its
+/// last words and what to do; the result is that state. An error is what kept the run from starting (check_start());
+/// then run.json says Failed with the same sentence, unless the run is live.
 /// Stop ladder: "stop" sends SIGTERM (the worker ends after its current step with a checkpoint); what still lives
-/// after `grace` is killed. Every worker is gone when this returns.
+/// after `grace` is killed; "kill" kills at once. Every worker is gone when this returns, and if this process is
+/// killed the kernel kills them (PR_SET_PDEATHSIG).
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options);
 
-/// Starts `plimsoll supervise RUN` in its own session and returns at once. `program` is the plimsoll binary.
+/// What can be told before any process is started, as one sentence: the plan is possible, this version can train it
+/// here, the corpus loads, and the checkpoints fit on the disk that `place` (the run folder to be) is on.
+Result<void> check_start(const Plan& plan, const std::filesystem::path& place);
+
+/// Sentences about a start that works but will disappoint (more threads than cores).
+std::vector<std::string> start_warnings(const Plan& plan);
+
+/// Starts `plimsoll supervise RUN` in its own session and returns at once; its output goes to logs/supervisor.log.
+/// `program` is the plimsoll binary.
 Result<void> start_detached(const RunFolder& run, const std::filesystem::path& program);
 
 /// The folder of the running program (to find plimsoll and plimsoll-worker beside it).

@@ -1,1 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/plan/gpu.h"
+#include "core/run/supervisor.h"
+
+namespace plimsoll {
+
+namespace {
+
+/// A byte is a token.
+constexpr std::int64_t byte_tokens = 256;
+
+Result<void> trainable_model(const Plan& plan) {
+    const Model& model = plan.model;
+    if (model.encoder_decoder()) {
+        return bad_input(
+            "this version trains decoders only, and T5 is an encoder-decoder (estimate and export work): set "
+            "model.preset to a gpt2, llama, mistral or qwen2 model");
+    }
+    if (model.moe() || model.family == Family::Mixtral) {
+        return bad_input(
+            "this version trains dense models only, and this one has {} experts (estimate and export work): "
+            "choose a dense model, or set model.family=mistral and model.num_experts=0",
+            model.num_experts);
+    }
+    if (model.activation != Activation::Gelu && model.activation != Activation::SwiGlu) {
+        return bad_input("this version trains the activations gelu and swiglu, not {}: set model.activation",
+                         activation_names[static_cast<std::size_t>(model.activation)]);
+    }
+    if (model.vocab_size < byte_tokens) {
+        return bad_input(
+            "model.vocab_size is {}, and this version's tokens are bytes: set model.vocab_size to 256 or more",
+            model.vocab_size);
+    }
+    if (plan.data.sequence_length > model.max_position) {
+        return bad_input("data.sequence_length is {}, more than the {} positions of the model: set it to {} at most",
+                         plan.data.sequence_length, model.max_position, model.max_position);
+    }
+    return {};
+}
+
+Result<void> trainable_layout(const Layout& layout) {
+    const auto only_one = [](std::int64_t ranks, const char* what, const char* key) -> Result<void> {
+        if (ranks == 1) return {};
+        return bad_input(
+            "this version trains without {} ({} is {}; estimate and export work): set {}=1 and use layout.dp", what,
+            key, ranks, key);
+    };
+    if (auto one = only_one(layout.tp, "tensor parallelism", "layout.tp"); !one) return one;
+    if (auto one = only_one(layout.pp, "pipeline stages", "layout.pp"); !one) return one;
+    if (auto one = only_one(layout.cp, "context parallelism", "layout.cp"); !one) return one;
+    if (auto one = only_one(layout.ep, "expert parallelism", "layout.ep"); !one) return one;
+    if (layout.zero_stage != 0) {
+        return bad_input(
+            "this version trains with plain data parallelism, not ZeRO-{} (estimate and export work): set "
+            "layout.zero_stage=0",
+            layout.zero_stage);
+    }
+    if (layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None) {
+        return bad_input(
+            "this version trains without offloading (estimate and export work): set "
+            "layout.offload_optimizer and layout.offload_parameters to none");
+    }
+    return {};
+}
+
+Result<void> trainable_here(const Cluster& cluster) {
+    if (cluster.nodes != 1) {
+        return bad_input(
+            "the plan spans {} machines and this starts ranks on one: set cluster.nodes=1, or start "
+            "`plimsoll-worker --run DIR` on each with torchrun --no-python or srun",
+            cluster.nodes);
+    }
+    if (cluster.gpu == "cpu") return {};
+    const Machine machine = probe_machine();
+    const auto found = static_cast<std::int64_t>(machine.gpus.size());
+    if (found >= cluster.gpus_per_node) return {};
+    return bad_input("the plan is for {} x {} and this machine has {}: set cluster.gpu=cpu to train on its processors",
+                     cluster.gpus_per_node, cluster.gpu, found == 0 ? "no GPU" : fmt::format("{} GPUs", found));
+}
+
+}  // namespace
+
+Result<void> require_trainable(const Plan& plan) {
+    if (auto model = trainable_model(plan); !model) return model;
+    if (auto layout = trainable_layout(plan.layout); !layout) return layout;
+    return trainable_here(plan.cluster);
+}
+
+}  // namespace plimsoll

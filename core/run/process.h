@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Child processes: started in a group of their own, dying with their parent, ended as a group.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+
+namespace plimsoll {
+
+/// Owns a file descriptor.
+class UniqueFd {
+public:
+    UniqueFd() = default;
+    explicit UniqueFd(int fd) : fd_(fd) {}
+    UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    UniqueFd& operator=(UniqueFd&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~UniqueFd() { reset(); }
+    int get() const { return fd_; }
+    void reset();
+
+private:
+    int fd_ = -1;
+};
+
+struct ProcessOptions {
+    std::vector<std::string> arguments;                            ///< the program's path first
+    std::vector<std::pair<std::string, std::string>> environment;  ///< over the parent's
+    int in = -1, out = -1, err = -1;                               ///< descriptors to use; -1: /dev/null
+    bool dies_with_parent = true;                                  ///< SIGKILL when the thread that started it ends
+    bool own_session = false;  ///< setsid() and a second fork: it outlives the parent and is nobody's zombie
+};
+
+/// How a process ended.
+struct ProcessEnd {
+    int code = 0;
+    int signal = 0;  ///< 0: it ended by itself, with `code`
+    bool good() const { return signal == 0 && code == 0; }
+};
+
+class Process {
+public:
+    /// Error when the program cannot be executed. pid() of one with own_session is 0: it is on its own.
+    static Result<Process> start(const ProcessOptions& options);
+
+    Process(Process&& other) noexcept { *this = std::move(other); }
+    Process& operator=(Process&& other) noexcept;
+    ~Process();  ///< kills the group and waits for it
+
+    pid_t pid() const { return pid_; }
+    /// Readable once the process has ended (for poll); -1 where the kernel lacks pidfd_open.
+    int pid_fd() const { return pid_fd_.get(); }
+    /// Reaps it when it has ended, and kills what it left behind in its group.
+    std::optional<ProcessEnd> end();
+    /// To the whole group, so that what the process started goes as well.
+    void signal(int number) const;
+    void kill_and_wait();
+
+private:
+    Process() = default;
+    std::optional<ProcessEnd> reap(int flags);
+
+    pid_t pid_ = 0;
+    UniqueFd pid_fd_;
+    std::optional<ProcessEnd> end_;
+};
+
+}  // namespace plimsoll

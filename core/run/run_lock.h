@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock of a run folder: held by its supervisor, asked by everyone else.
+#pragma once
+
+#include <filesystem>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace plimsoll {
+
+class RunLock {
+public:
+    /// Error (BadInput) when somebody holds it.
+    static Result<RunLock> take(const std::filesystem::path& lock_file);
+    /// Only asks; never gets in a supervisor's way.
+    static bool held(const std::filesystem::path& lock_file);
+
+    RunLock(RunLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    RunLock& operator=(RunLock&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~RunLock();
+
+private:
+    explicit RunLock(int fd) : fd_(fd) {}
+    int fd_ = -1;
+};
+
+}  // namespace plimsoll

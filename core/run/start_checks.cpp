@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at before a process is started, so that an error comes at once and nothing is left behind.
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "core/data/corpus.h"
+#include "core/plan/gpu.h"
+#include "core/plan/parameters.h"
+#include "core/plan/plan_io.h"
+#include "core/run/supervisor.h"
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Checkpoints a run keeps at once, the one being written included.
+std::int64_t checkpoints_at_once(const Training& training) {
+    const std::int64_t written = training.checkpoint_every > 0 ? training.steps / training.checkpoint_every + 1 : 1;
+    return std::min(written, std::max<std::int64_t>(training.keep_checkpoints, 1) + 1);
+}
+
+}  // namespace
+
+Result<void> check_start(const Plan& plan, const fs::path& place) {
+    if (auto possible = require_possible(plan); !possible) return possible;
+    if (auto trainable = require_trainable(plan); !trainable) return trainable;
+    if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
+
+    // Weights and Adam's two moments, in fp32: 12 bytes a parameter.
+    const Bytes needed = count_parameters(plan.model).total * 12 * checkpoints_at_once(plan.training);
+    fs::path there = fs::absolute(place);
+    std::error_code error;
+    while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+    const fs::space_info space = fs::space(there, error);
+    if (!error && space.available < static_cast<std::uintmax_t>(needed) + 1 * MiB) {
+        return bad_input(
+            "the disk is too full: the checkpoints of this run need {} at {}, {} are free; free some room, "
+            "choose another place with --run, or set training.keep_checkpoints=1",
+            format_bytes(needed), there.string(), format_bytes(static_cast<Bytes>(space.available)));
+    }
+    return {};
+}
+
+std::vector<std::string> start_warnings(const Plan& plan) {
+    std::vector<std::string> warnings;
+    if (plan.cluster.gpu != "cpu") return warnings;
+    const Machine machine = probe_machine();
+    const std::int64_t ranks = plan.layout.world_size();
+    const std::int64_t threads = ranks * std::max<std::int64_t>(plan.training.threads, 1);
+    if (machine.cores > 0 && threads > machine.cores) {
+        warnings.push_back(
+            fmt::format("{} ranks of {} threads share {} cores: the run works, but slowly; fewer ranks "
+                        "or threads are faster",
+                        ranks, plan.training.threads, machine.cores));
+    }
+    return warnings;
+}
+
+}  // namespace plimsoll
