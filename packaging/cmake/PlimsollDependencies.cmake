@@ -33,7 +33,8 @@ if(PLIMSOLL_ENGINE)
   add_library(plimsoll::torch ALIAS plimsoll_torch)
   target_include_directories(plimsoll_torch SYSTEM INTERFACE
     "${PLIMSOLL_TORCH_DIR}/include" "${PLIMSOLL_TORCH_DIR}/include/torch/csrc/api/include")
-  target_compile_definitions(plimsoll_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
+  # The wheel's include folder holds its own fmt (12, no library), which files that see LibTorch take: header-only there.
+  target_compile_definitions(plimsoll_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO FMT_HEADER_ONLY)
   target_link_libraries(plimsoll_torch INTERFACE
     "${PLIMSOLL_TORCH_DIR}/lib/libtorch_cpu.so" "${PLIMSOLL_TORCH_DIR}/lib/libc10.so")
   target_link_options(plimsoll_torch INTERFACE
