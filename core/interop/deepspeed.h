@@ -15,7 +15,11 @@ struct DeepSpeedExport {
     std::vector<std::string> notes;  ///< what DeepSpeed's file cannot say and where it has to be said instead
 };
 
-/// For plan.exports.deepspeed_release. Error when the release is not known or the plan cannot be run by DeepSpeed.
+/// For plan.exports.deepspeed_release. Error when the release is not known or the plan is not possible (check_plan).
+/// Every default that differs between releases is written out, so that the file means the same in each.
 Result<DeepSpeedExport> export_deepspeed(const Plan& plan);
+
+/// The releases that can be exported for, newest first.
+std::vector<std::string> deepspeed_releases();
 
 }  // namespace plimsoll

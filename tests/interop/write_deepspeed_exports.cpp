@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// write-deepspeed-exports FOLDER: exports many plans to FOLDER/NAME.json, and to FOLDER/cases.json what the plans say
+// in their own words, for check_deepspeed.py to compare with what the real DeepSpeed reads.
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "core/control/lr_schedule.h"
+#include "core/interop/deepspeed.h"
+#include "core/plan/plan_io.h"
+#include "core/plan/presets.h"
+
+namespace plimsoll {
+namespace {
+
+class Writer {
+public:
+    Writer(std::filesystem::path folder, std::string release)
+        : folder_(std::move(folder)), release_(std::move(release)) {}
+
+    /// `change` is applied to the base plan: llama-7b on eight H100, bf16, cosine.
+    void add(const std::string& name, const std::function<void(Plan&)>& change) {
+        Plan plan;
+        plan.model = must(model_preset("llama-7b"));
+        plan.cluster.gpu = "H100 SXM";
+        plan.cluster.gpus_per_node = 8;
+        plan.layout.dp = 8;
+        plan.layout.micro_batch = 2;
+        plan.layout.accumulation = 4;
+        plan.numerics.dtype = Dtype::Bf16;
+        plan.optimizer.lr = 3e-4;
+        plan.data.sequence_length = 1024;
+        change(plan);
+        write(name, plan);
+    }
+
+    /// One of presets/plans, as it is.
+    void add_preset(const std::string& name) { write("preset-" + name, must(plan_preset(name))); }
+
+    void finish() { must(write_json(folder_ / "cases.json", cases_)); }
+
+    static Model model(const std::string& name) { return must(model_preset(name)); }
+
+private:
+    template <class T>
+    static T must(Result<T> result) {
+        if (!result) {
+            fmt::print(stderr, "{}\n", result.error().message);
+            std::exit(1);
+        }
+        if constexpr (!std::is_void_v<T>) return *std::move(result);
+    }
+
+    void write(const std::string& name, Plan plan) {
+        if (!release_.empty()) plan.exports.deepspeed_release = release_;
+        const DeepSpeedExport exported = must(export_deepspeed(plan));
+        must(write_json(folder_ / (name + ".json"), exported.json));
+        const Layout& layout = plan.layout;
+        const bool half = plan.numerics.dtype != Dtype::Fp32;
+        const auto named = [](const auto& names, auto value) { return names[static_cast<std::size_t>(value)]; };
+        Json rates = Json::array();
+        for (std::int64_t step = 0; step < plan.training.steps; ++step) {
+            rates.push_back(learning_rate(plan.lr, plan.optimizer.lr, step, plan.training.steps));
+        }
+        cases_.push_back(
+            {{"file", name + ".json"},
+             {"world_size", layout.world_size()},
+             {"tp", layout.tp},
+             {"pp", layout.pp},
+             {"sp", layout.cp},
+             {"train_batch_size", layout.global_batch()},
+             {"train_micro_batch_size_per_gpu", layout.micro_batch},
+             {"gradient_accumulation_steps", layout.accumulation},
+             {"zero_stage", half && layout.zero_stage == 0 ? 1 : layout.zero_stage},
+             {"gradient_clipping", plan.optimizer.clip},
+             {"dtype", named(dtype_names, plan.numerics.dtype)},
+             {"gradient_dtype", plan.numerics.fp32_gradients ? "fp32" : named(dtype_names, plan.numerics.dtype)},
+             {"offload_optimizer", named(offload_names, layout.offload_optimizer)},
+             {"offload_param", named(offload_names, layout.offload_parameters)},
+             {"loss_scale", plan.numerics.dtype == Dtype::Fp16 ? plan.numerics.loss_scale : 0},
+             {"peak", plan.optimizer.lr},
+             {"linear_floor", plan.lr.kind == LrKind::Linear ? plan.optimizer.lr * plan.lr.min_ratio : 0},
+             {"learning_rates", rates}});
+    }
+
+    std::filesystem::path folder_;
+    std::string release_;
+    Json cases_ = Json::array();
+};
+
+void add_stages_and_dtypes(Writer& writer) {
+    for (const Dtype dtype : {Dtype::Fp32, Dtype::Bf16, Dtype::Fp16}) {
+        for (const std::int64_t stage : {0, 1, 2, 3}) {
+            writer.add(fmt::format("{}-zero{}", dtype_names[static_cast<std::size_t>(dtype)], stage), [&](Plan& plan) {
+                plan.numerics.dtype = dtype;
+                plan.layout.zero_stage = stage;
+            });
+        }
+    }
+    for (const std::int64_t stage : {1, 2, 3}) {
+        writer.add(fmt::format("bf16-fp32-gradients-zero{}", stage), [&](Plan& plan) {
+            plan.layout.zero_stage = stage;
+            plan.numerics.fp32_gradients = true;
+        });
+    }
+    writer.add("fp16-fp32-gradients-zero2", [](Plan& plan) {
+        plan.layout.zero_stage = 2;
+        plan.numerics.dtype = Dtype::Fp16;
+        plan.numerics.fp32_gradients = true;
+    });
+    writer.add("fp16-static-scale", [](Plan& plan) {
+        plan.numerics.dtype = Dtype::Fp16;
+        plan.numerics.loss_scale = 1024;
+    });
+    writer.add("fp16-odd-scaler", [](Plan& plan) {
+        plan.numerics.dtype = Dtype::Fp16;
+        plan.numerics.initial_scale_power = 12;
+        plan.numerics.loss_scale_window = 100;
+        plan.numerics.hysteresis = 4;
+        plan.numerics.min_loss_scale = 0.5;
+    });
+}
+
+void add_offloads(Writer& writer) {
+    for (const std::int64_t stage : {1, 2, 3}) {
+        writer.add(fmt::format("offload-optimizer-cpu-zero{}", stage), [&](Plan& plan) {
+            plan.layout.zero_stage = stage;
+            plan.layout.offload_optimizer = Offload::Cpu;
+        });
+    }
+    writer.add("offload-both-cpu", [](Plan& plan) {
+        plan.layout.zero_stage = 3;
+        plan.layout.offload_optimizer = Offload::Cpu;
+        plan.layout.offload_parameters = Offload::Cpu;
+    });
+    writer.add("offload-both-nvme", [](Plan& plan) {
+        plan.model = Writer::model("llama-3-405b");
+        plan.layout.zero_stage = 3;
+        plan.layout.offload_optimizer = Offload::Nvme;
+        plan.layout.offload_parameters = Offload::Nvme;
+        plan.layout.nvme_path = "/mnt/nvme \"fast\"";
+    });
+    writer.add("offload-mixed", [](Plan& plan) {
+        plan.numerics.dtype = Dtype::Fp16;
+        plan.layout.zero_stage = 3;
+        plan.layout.offload_optimizer = Offload::Cpu;
+        plan.layout.offload_parameters = Offload::Nvme;
+        plan.layout.nvme_path = "/mnt/nvme";
+    });
+}
+
+void add_schedules(Writer& writer) {
+    for (const LrKind kind : {LrKind::Constant, LrKind::Linear, LrKind::Cosine}) {
+        for (const std::int64_t warmup : {0, 1, 2, 20}) {
+            for (const double floor : {0.0, 0.1}) {
+                if (kind == LrKind::Constant && floor > 0) continue;
+                const std::string name =
+                    fmt::format("{}-warmup{}-floor{}", lr_kind_names[static_cast<std::size_t>(kind)], warmup,
+                                floor > 0 ? "10" : "0");
+                writer.add(name, [&](Plan& plan) {
+                    plan.lr.kind = kind;
+                    plan.lr.warmup_steps = warmup;
+                    plan.lr.min_ratio = floor;
+                });
+            }
+        }
+    }
+    writer.add("linear-floor100", [](Plan& plan) {
+        plan.lr.kind = LrKind::Linear;
+        plan.lr.min_ratio = 1;
+    });
+    writer.add("warmup-only", [](Plan& plan) { plan.lr.warmup_steps = plan.training.steps = 50; });
+}
+
+void add_layouts(Writer& writer) {
+    const auto wide = [](Plan& plan) { plan.cluster.nodes = 2; };  // 16 ranks
+    writer.add("tp2-zero1", [&](Plan& plan) {
+        wide(plan);
+        plan.layout.tp = 2;
+        plan.layout.zero_stage = 1;
+        plan.layout.sequence_parallel = true;
+    });
+    writer.add("tp2-zero3", [&](Plan& plan) {
+        wide(plan);
+        plan.layout.tp = 2;
+        plan.layout.zero_stage = 3;
+    });
+    writer.add("pp2-1f1b", [&](Plan& plan) {
+        wide(plan);
+        plan.layout.pp = 2;
+        plan.layout.zero_stage = 1;
+    });
+    writer.add("tp2-pp2-gpipe", [](Plan& plan) {
+        plan.cluster.nodes = 4;
+        plan.layout.tp = 2;
+        plan.layout.pp = 2;
+        plan.layout.schedule = Schedule::GPipe;
+        plan.numerics.dtype = Dtype::Fp32;
+    });
+    writer.add("cp2", [&](Plan& plan) {
+        wide(plan);
+        plan.layout.cp = 2;
+        plan.layout.zero_stage = 2;
+    });
+    writer.add("mixtral-ep8", [](Plan& plan) {
+        plan.model = Writer::model("mixtral-8x7b");
+        plan.layout.ep = 8;
+        plan.layout.zero_stage = 2;
+    });
+    for (const Recompute recompute : {Recompute::Selective, Recompute::Full}) {
+        writer.add(fmt::format("recompute-{}", recompute_names[static_cast<std::size_t>(recompute)]), [&](Plan& plan) {
+            plan.layout.recompute = recompute;
+            plan.layout.zero_stage = 3;
+        });
+    }
+    writer.add("tiny-model-huge-bucket", [](Plan& plan) {
+        plan.model = Writer::model("gpt2-tiny");
+        plan.layout.zero_stage = 2;
+        plan.data.sequence_length = 64;
+        plan.training.bucket_mib = 100'000;
+    });
+    writer.add("no-clipping-no-decay", [](Plan& plan) {
+        plan.optimizer.clip = 0;
+        plan.optimizer.weight_decay = 0;
+        plan.layout.micro_batch = 1;
+        plan.layout.accumulation = 1;
+    });
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int argc, char** argv) {
+    if (argc != 2 && argc != 3) {
+        fmt::print(stderr, "usage: write-deepspeed-exports FOLDER [RELEASE]\n");
+        return 2;
+    }
+    plimsoll::Writer writer(argv[1], argc == 3 ? argv[2] : "");
+    plimsoll::add_stages_and_dtypes(writer);
+    plimsoll::add_offloads(writer);
+    plimsoll::add_schedules(writer);
+    plimsoll::add_layouts(writer);
+    for (const std::string& name : plimsoll::plan_preset_names()) writer.add_preset(name);
+    writer.finish();
+}
