@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads a run folder on a thread of its own and hands it over in pieces.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <utility>
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/run/run_folder.h"
+#include "core/telemetry/reader.h"
+
+namespace plimsoll::ui {
+
+/// One hand-over: whole values, so that it may cross threads.
+struct RunPiece {
+    quint64 generation = 0;
+    std::vector<std::pair<int, TelemetryBatch>> batches;  ///< by rank; -1: the supervisor
+    bool at_end = false;                                  ///< everything that was on disk has been handed over
+    double progress = 0;                                  ///< 0…1 of the bytes on disk
+
+    /// Set once or twice a second: how the folder stands.
+    struct Look {
+        bool exists = false;
+        bool live = false;
+        RunState state;
+        QString problem;
+    };
+    std::optional<Look> look;
+    std::shared_ptr<const Plan> plan;  ///< once, when it has been read
+    std::vector<Bytes> predicted;      ///< with the plan: estimated peak by rank
+};
+
+/// Lives in the reading thread. A piece is followed by the next only after next(): a backlog of hours neither fills the
+/// memory nor the event queue of the thread that draws.
+class RunTail : public QObject {
+    Q_OBJECT
+public:
+    RunTail();
+
+    /// Starts over with this folder; "" ends reading.
+    void open(const QString& path, quint64 generation);
+    /// The last piece has been taken over.
+    void next();
+
+signals:
+    void piece(std::shared_ptr<plimsoll::ui::RunPiece> piece);
+
+private:
+    struct File {
+        TelemetryReader reader;
+        std::uint64_t size = 0;
+        std::uint64_t read = 0;
+    };
+    void read();
+    RunPiece::Look look();
+    void findFiles();
+    void readPlan(RunPiece& piece);
+    void readFiles(RunPiece& piece);
+
+    QTimer* timer_;
+    quint64 generation_ = 0;
+    std::filesystem::path path_;
+    std::map<int, File> files_;
+    std::vector<std::shared_ptr<RunPiece>> queue_;  ///< pieces cut small, the last first
+    bool plan_read_ = false;
+    bool live_ = false;
+    bool first_end_ = true;
+    double next_look_ = 0;  ///< seconds of the steady clock
+    QString problem_;       ///< of the record files
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/watch_card.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/control/lr_schedule.h"
+#include "ui/models/run_model.h"
+#include "ui/models/run_words.h"
+#include "ui/plots/line_plot.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+constexpr int most_rank_lines = 16;   // more only hide one another
+constexpr int both_memory_lines = 4;  // ranks up to which memory shows now and peak, not only the peak
+constexpr int most_checkpoint_flags = 6;
+
+QString titleOf(WatchPlot kind) {
+    switch (kind) {
+        case WatchPlot::Loss:
+            return WatchCard::tr("Loss");
+        case WatchPlot::GradNorm:
+            return WatchCard::tr("Gradient norm");
+        case WatchPlot::LearningRate:
+            return WatchCard::tr("Learning rate");
+        case WatchPlot::LossScale:
+            return WatchCard::tr("Loss scale");
+        case WatchPlot::Throughput:
+            return WatchCard::tr("Tokens per second");
+        case WatchPlot::Memory:
+            return WatchCard::tr("Memory");
+        case WatchPlot::StepTime:
+            return WatchCard::tr("Step time");
+    }
+    return {};
+}
+
+}  // namespace
+
+WatchCard::WatchCard(WatchPlot kind, RunModel* run, StepAxis* axis, QWidget* parent)
+    : Card(titleOf(kind), parent), kind_(kind), run_(run), plot_(new LinePlot(titleOf(kind), axis, this)) {
+    body()->addWidget(plot_);
+    rebuild();
+}
+
+QList<WatchCard*> WatchCard::all(RunModel* run, StepAxis* axis, QWidget* parent) {
+    QList<WatchCard*> cards;
+    for (const WatchPlot kind : {WatchPlot::Loss, WatchPlot::GradNorm, WatchPlot::LearningRate, WatchPlot::LossScale,
+                                 WatchPlot::Throughput, WatchPlot::Memory, WatchPlot::StepTime})
+        cards << new WatchCard(kind, run, axis, parent);
+    return cards;
+}
+
+bool WatchCard::isUseful() const {
+    return kind_ != WatchPlot::LossScale || (run_->plan() && run_->plan()->numerics.dtype == Dtype::Fp16);
+}
+
+PlotLine WatchCard::line(const QString& name, const char* series, int category, int rank) const {
+    return {.name = name,
+            .data = [run = run_, key = std::string(series), rank] { return run->find(key, rank); },
+            .category = category};
+}
+
+void WatchCard::addRankLines(PlotContent& content, const char* series, int first_category) const {
+    for (int rank = 0; rank < std::min(run_->rankCount(), most_rank_lines); ++rank)
+        content.lines.push_back(line(tr("rank %1").arg(rank), series, (first_category + rank * 2) % 6, rank));
+}
+
+PlotContent WatchCard::content() const {
+    PlotContent content;
+    content.empty_text = tr("Appears with the first step.");
+    const std::optional<Plan>& plan = run_->plan();
+    switch (kind_) {
+        case WatchPlot::Loss:
+            content.lines = {line(tr("loss"), series::loss, 0), line(tr("validation"), series::validation_loss, 1)};
+            break;
+        case WatchPlot::GradNorm:
+            content.lines = {line(tr("gradient norm"), series::grad_norm, 2)};
+            if (plan && plan->optimizer.clip > 0)
+                content.levels = {{.name = tr("clip"), .low = plan->optimizer.clip, .high = plan->optimizer.clip}};
+            break;
+        case WatchPlot::LearningRate:
+            content.lines = {line(tr("learning rate"), series::lr, 0)};
+            content.kind = ValueKind::Scientific;
+            content.whole_range = true;
+            if (plan && plan->training.steps > 0)
+                content.planned = [schedule = plan->lr, peak = plan->optimizer.lr,
+                                   steps = plan->training.steps](double x) {
+                    const auto step = static_cast<std::int64_t>(std::llround(x));
+                    return learning_rate(schedule, peak, std::clamp<std::int64_t>(step, 0, steps - 1), steps);
+                };
+            break;
+        case WatchPlot::LossScale:
+            content.lines = {line(tr("loss scale"), series::loss_scale, 1)};
+            content.lines[0].stepped = true;
+            content.kind = ValueKind::PowerOfTwo;
+            break;
+        case WatchPlot::Throughput:
+            content.lines = {line(tr("tokens/s"), series::tokens_per_second, 4)};
+            content.kind = ValueKind::Short;
+            break;
+        case WatchPlot::Memory:
+            content.kind = ValueKind::Bytes;
+            if (run_->rankCount() <= both_memory_lines) {
+                for (int rank = 0; rank < run_->rankCount(); ++rank)
+                    content.lines.push_back(
+                        line(tr("rank %1 now").arg(rank), series::memory, (3 + rank * 2) % 6, rank));
+                for (int rank = 0; rank < run_->rankCount(); ++rank)
+                    content.lines.push_back(
+                        line(tr("rank %1 peak").arg(rank), series::memory_peak, (3 + rank * 2) % 6, rank));
+            } else {
+                addRankLines(content, series::memory_peak, 3);
+            }
+            if (!run_->predictedMemory().empty()) {
+                const auto [low, high] =
+                    std::minmax_element(run_->predictedMemory().begin(), run_->predictedMemory().end());
+                content.levels = {{.name = tr("predicted"),
+                                   .low = static_cast<double>(*low),
+                                   .high = static_cast<double>(*high),
+                                   .category = 3}};
+            }
+            break;
+        case WatchPlot::StepTime:
+            content.kind = ValueKind::Seconds;
+            addRankLines(content, series::step_time, 2);
+            break;
+    }
+    return content;
+}
+
+std::vector<PlotFlag> WatchCard::flags() const {
+    std::vector<PlotFlag> flags;
+    const auto& events = run_->events();
+    const auto checkpoints =
+        std::count_if(events.begin(), events.end(), [](const Event& event) { return event.kind == "checkpoint"; });
+    auto skip = checkpoints > most_checkpoint_flags ? checkpoints - 1 : 0;  // of many only the latest
+    for (const Event& event : events) {
+        const EventTone tone = eventTone(event.kind);
+        const bool checkpoint = event.kind == "checkpoint";
+        bool wanted = false;
+        if (kind_ == WatchPlot::Loss) wanted = checkpoint || event.kind == "resume" || tone != EventTone::Quiet;
+        if (kind_ == WatchPlot::Loss && event.kind == "overflow") wanted = false;
+        if (kind_ == WatchPlot::LossScale) wanted = event.kind == "overflow";
+        if (checkpoint && skip > 0) {
+            --skip;
+            wanted = false;
+        }
+        if (!wanted) continue;
+        flags.push_back({.step = static_cast<double>(event.step),
+                         .label = eventLabel(event.kind),
+                         .tone = tone == EventTone::Bad    ? Tone::Bad
+                                 : tone == EventTone::Warn ? Tone::Warn
+                                                           : Tone::Muted});
+    }
+    // Events come in order of time; a resumed run goes back in steps.
+    std::stable_sort(flags.begin(), flags.end(), [](const PlotFlag& a, const PlotFlag& b) { return a.step < b.step; });
+    return flags;
+}
+
+void WatchCard::rebuild() {
+    PlotContent content = this->content();
+    content.log_scale = plot_->logScale();
+    content.flags = flags();
+    ranks_ = run_->rankCount();
+    events_ = run_->events().size();
+    plot_->setContent(std::move(content));
+    showFigures();
+}
+
+void WatchCard::updatePoints() {
+    if (run_->rankCount() != ranks_) {
+        rebuild();
+        return;
+    }
+    if (run_->events().size() != events_) {
+        events_ = run_->events().size();
+        plot_->setFlags(flags());
+    }
+    plot_->dataChanged();
+    showFigures();
+}
+
+void WatchCard::showFigures() {
+    switch (kind_) {
+        case WatchPlot::Loss:
+            setValue(lossWords(*run_));
+            setFact(validationWords(*run_));
+            break;
+        case WatchPlot::GradNorm:
+            setValue(gradNormWords(*run_));
+            break;
+        case WatchPlot::LearningRate:
+            setValue(learningRateWords(*run_));
+            break;
+        case WatchPlot::LossScale:
+            setValue(lossScaleWords(*run_));
+            break;
+        case WatchPlot::Throughput:
+            setValue(throughputWords(*run_));
+            break;
+        case WatchPlot::Memory:
+            setValue(memoryWords(*run_));
+            break;
+        case WatchPlot::StepTime:
+            setValue(stepTimeWords(*run_));
+            break;
+    }
+}
+
+}  // namespace plimsoll::ui

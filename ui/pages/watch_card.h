@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One plot of the Watch page with its title and its latest figures.
+#pragma once
+
+#include <QList>
+
+#include "ui/plots/plot_content.h"
+#include "ui/widgets/card.h"
+
+namespace plimsoll::ui {
+
+class LinePlot;
+class RunModel;
+class StepAxis;
+
+enum class WatchPlot { Loss, GradNorm, LearningRate, LossScale, Throughput, Memory, StepTime };
+
+class WatchCard : public Card {
+    Q_OBJECT
+public:
+    WatchCard(WatchPlot kind, RunModel* run, StepAxis* axis, QWidget* parent = nullptr);
+
+    WatchPlot kind() const { return kind_; }
+    LinePlot* plot() const { return plot_; }
+    /// Says something about this run: the loss scale of an fp32 or bf16 run is 1 for ever.
+    bool isUseful() const;
+    /// Lines, levels and flags anew: another run, its plan or another rank has come.
+    void rebuild();
+    /// New points and events.
+    void updatePoints();
+
+    static QList<WatchCard*> all(RunModel* run, StepAxis* axis, QWidget* parent);
+
+private:
+    PlotContent content() const;
+    std::vector<PlotFlag> flags() const;
+    PlotLine line(const QString& name, const char* series, int category, int rank = 0) const;
+    void addRankLines(PlotContent& content, const char* series, int first_category) const;
+    void showFigures();
+
+    WatchPlot kind_;
+    RunModel* run_;
+    LinePlot* plot_;
+    int ranks_ = 0;
+    std::size_t events_ = 0;
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/watch_side.h"
+
+#include <QListView>
+#include <QPlainTextEdit>
+#include <QTextBlock>
+#include <QVBoxLayout>
+
+#include "ui/models/event_list_model.h"
+#include "ui/models/run_model.h"
+#include "ui/models/run_words.h"
+#include "ui/pages/event_delegate.h"
+#include "ui/plots/bar_plot.h"
+#include "ui/plots/step_axis.h"
+#include "ui/widgets/card.h"
+#include "ui/widgets/theme.h"
+
+namespace plimsoll::ui {
+
+WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
+    : QWidget(parent),
+      run_(run),
+      events_(new EventListModel(this)),
+      view_(new QListView(this)),
+      sample_card_(new Card(tr("Sample"), this)),
+      sample_(new QPlainTextEdit(this)),
+      layer_card_(new Card(tr("Gradient norm by layer"), this)),
+      bars_(new BarPlot(tr("Gradient norm by layer"), 2, ValueKind::Plain, this)) {
+    auto* event_card = new Card(tr("Events"), this);
+    view_->setModel(events_);
+    view_->setItemDelegate(new EventDelegate(view_));
+    view_->setAccessibleName(tr("Events, newest first"));
+    view_->setFont(uiFont(-0.75));
+    view_->setResizeMode(QListView::Adjust);
+    view_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    view_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    view_->setMouseTracking(true);
+    view_->setMinimumHeight(90);
+    event_card->body()->addWidget(view_);
+    const auto jump = [axis](const QModelIndex& index) {
+        if (index.isValid()) axis->reveal(index.data(EventListModel::StepRole).toDouble());
+    };
+    connect(view_, &QListView::clicked, axis, jump);
+    connect(view_, &QListView::activated, axis, jump);
+
+    sample_->setReadOnly(true);
+    sample_->setFrameShape(QFrame::NoFrame);
+    sample_->setFont(uiFont(-0.75));
+    sample_->setAccessibleName(tr("Latest sample of generated text"));
+    sample_->setPlaceholderText(tr("Appears with the first sample."));
+    sample_->setMinimumHeight(54);
+    sample_->document()->setDocumentMargin(0);
+    sample_->setStyleSheet(QStringLiteral("QPlainTextEdit { border: none; padding: 0; background: transparent; }"));
+    sample_card_->body()->addWidget(sample_);
+
+    bars_->setEmptyText(tr("Appears with the first recorded norms."));
+    layer_card_->body()->addWidget(bars_);
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(12);
+    column->addWidget(event_card, 5);
+    column->addWidget(sample_card_, 3);
+    column->addWidget(layer_card_, 3);
+}
+
+void WatchSide::updatePoints() {
+    events_->setEvents(run_->events());
+
+    const auto sample = latestSample(*run_);
+    const QString text = sample ? sample->prompt + sample->text : QString();
+    if (text != sample_->toPlainText()) sample_->setPlainText(text);
+    sample_card_->setFact(sample ? tr("step %1").arg(formatStep(static_cast<double>(sample->step))) : QString());
+
+    const LayerNorms norms = latestLayerNorms(*run_);
+    std::vector<Bar> bars;
+    for (const auto& [name, value] : norms.layers) bars.push_back({name, value});
+    layer_card_->setFact(bars.empty() ? QString() : tr("step %1").arg(formatStep(static_cast<double>(norms.step))));
+    bars_->setBars(std::move(bars));
+}
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plots/plot_painter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QPolygonF>
+
+#include "ui/plots/scan_line.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+constexpr double line_width = 1.5;
+
+QString text(const char* words) { return QCoreApplication::translate("Plot", words); }
+
+bool finite(const Column& c) { return !c.empty && c.min <= c.max && std::isfinite(c.min) && std::isfinite(c.max); }
+
+}  // namespace
+
+StepRange PlotPainter::shownRange(const PlotContent& content, const StepAxis& axis) {
+    return content.whole_range && axis.following() ? axis.whole() : axis.range();
+}
+
+QRectF PlotPainter::frameOf(QRectF area, const QFont& font) {
+    const QFontMetricsF metrics(font);
+    return area.adjusted(metrics.horizontalAdvance(QStringLiteral("888 MiB")) + 8, metrics.height() / 2, -10,
+                         -metrics.height() - 5);
+}
+
+PlotPainter::PlotPainter(const PlotContent& content, const StepAxis& axis, const Theme& theme, const QFont& font,
+                         QRectF area, qreal ratio)
+    : content_(content),
+      axis_(axis),
+      theme_(theme),
+      font_(font),
+      frame_(frameOf(area, font)),
+      ratio_(ratio),
+      range_(shownRange(content, axis)) {
+    const auto count = static_cast<std::size_t>(std::max(1.0, std::round(frame_.width() * ratio_)));
+    // One column past the right edge: query() takes a half-open range, and the last step stands on the edge.
+    const double per_column = range_.width() / static_cast<double>(count);
+    for (const PlotLine& line : content_.lines) {
+        const Pyramid* data = line.data ? line.data() : nullptr;
+        if (data == nullptr || data->size() == 0) continue;
+        has_data_ = true;
+        drawn_.push_back({&line, data, data->query(range_.from, range_.to + per_column, count + 1)});
+    }
+    fitValues();
+}
+
+void PlotPainter::fitValues() {
+    const bool log = content_.log_scale || content_.kind == ValueKind::PowerOfTwo;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    const auto include = [&](double value) {
+        if (!std::isfinite(value) || (log && value <= 0)) return;
+        low = std::min(low, value);
+        high = std::max(high, value);
+    };
+    for (const Drawn& drawn : drawn_) {
+        for (const Column& c : drawn.columns) {
+            if (!finite(c)) continue;
+            for (const double v : {c.min, c.first, c.last, c.max}) include(v);
+        }
+        // A stepped or sparse line also shows the point before the range.
+        if (const auto before = pointAt(*drawn.data, range_.from)) include(drawn.data->value(*before));
+    }
+    if (content_.planned && !content_.log_scale) {
+        for (int i = 0; i <= 32; ++i) include(content_.planned(range_.from + range_.width() * i / 32));
+    }
+    for (const PlotLevel& level : content_.levels) {
+        include(level.low);
+        include(level.high);
+    }
+    if (low > high) {
+        low = log ? 1 : 0;
+        high = 1;
+    }
+    const Scale scale = content_.kind == ValueKind::PowerOfTwo ? Scale::Log2
+                        : content_.log_scale                   ? Scale::Log10
+                                                               : Scale::Linear;
+    values_.emplace(content_.kind, scale, low, high);
+}
+
+double PlotPainter::xOf(double step) const {
+    return frame_.left() + (step - range_.from) / range_.width() * frame_.width();
+}
+
+double PlotPainter::stepAt(double x) const {
+    return range_.from + (x - frame_.left()) / frame_.width() * range_.width();
+}
+
+double PlotPainter::yOf(double value) const { return frame_.bottom() - values_->position(value) * frame_.height(); }
+
+void PlotPainter::paint(QPainter& painter) const {
+    if (frame_.width() < 8 || frame_.height() < 8) return;
+    painter.setFont(font_);
+    if (!has_data_ && !content_.planned) {
+        painter.setPen(theme_.muted);
+        painter.drawText(frame_, Qt::AlignCenter | Qt::TextWordWrap, content_.empty_text);
+        return;
+    }
+    paintGrid(painter);
+    paintSteps(painter);
+    painter.save();
+    painter.setClipRect(frame_.adjusted(0, -1, 1, 1));
+    paintLevels(painter);
+    paintPlanned(painter);
+    paintFlags(painter);
+    paintDense(painter);
+    for (const Drawn& drawn : drawn_)
+        if (sparse(drawn)) paintSparse(painter, drawn);
+    painter.restore();
+    paintMarks(painter);
+}
+
+void PlotPainter::paintGrid(QPainter& painter) const {
+    const QFontMetricsF metrics(font_);
+    const int count = std::clamp(static_cast<int>(frame_.height() / (metrics.height() * 2)), 2, 5);
+    double free_from = std::numeric_limits<double>::infinity();  // labels go upwards and must not touch
+    for (const Tick& tick : values_->ticks(count)) {
+        const double y = std::round(yOf(tick.value) * ratio_) / ratio_;
+        if (y < frame_.top() - 1 || y > frame_.bottom() + 1) continue;
+        painter.fillRect(QRectF(frame_.left(), y, frame_.width(), 1), theme_.line);
+        if (y > free_from) continue;
+        free_from = y - metrics.height();
+        painter.setPen(theme_.muted);
+        painter.drawText(QRectF(0, y - metrics.height(), frame_.left() - 7, 2 * metrics.height()),
+                         Qt::AlignRight | Qt::AlignVCenter, tick.label);
+    }
+    painter.fillRect(QRectF(frame_.left(), frame_.bottom(), frame_.width(), 1), theme_.line);
+}
+
+void PlotPainter::paintSteps(QPainter& painter) const {
+    const QFontMetricsF metrics(font_);
+    const QString latest_text = text("step %1").arg(formatStep(axis_.latest()));
+    const auto box = [&](double step, const QString& label) {
+        const double width = metrics.horizontalAdvance(label);
+        const double left = std::clamp(xOf(step) - width / 2, frame_.left() - 8, frame_.right() + 6 - width);
+        return QRectF(left, frame_.bottom() + 4, width, metrics.height());
+    };
+    // The latest step is what people look for: it goes first, ticks that would touch it are left out.
+    std::vector<QRectF> taken;
+    if (has_data_ && axis_.latest() > range_.from && axis_.latest() <= range_.to) {
+        taken.push_back(box(axis_.latest(), latest_text));
+        painter.setPen(theme_.ink);
+        painter.drawText(taken.back(), Qt::AlignCenter | Qt::TextDontClip, latest_text);
+    }
+    painter.setPen(theme_.muted);
+    const auto place = [&](double step) {
+        const QString label = formatStep(step);
+        const QRectF at = box(step, label);
+        for (const QRectF& other : taken)
+            if (at.adjusted(-8, 0, 8, 0).intersects(other)) return;
+        taken.push_back(at);
+        painter.drawText(at, Qt::AlignCenter | Qt::TextDontClip, label);
+    };
+    if (range_.to == std::round(range_.to)) place(range_.to);
+    for (const double step : niceValues(range_.from, range_.to, std::max(2, static_cast<int>(frame_.width() / 90))))
+        if (step == std::round(step)) place(step);
+}
+
+void PlotPainter::paintLevels(QPainter& painter) const {
+    const QFontMetricsF metrics(font_);
+    for (const PlotLevel& level : content_.levels) {
+        const double top = yOf(level.high);
+        if (level.high > level.low) {
+            QColor fill = colour(level.category);
+            fill.setAlphaF(0.14F);
+            painter.fillRect(QRectF(QPointF(frame_.left(), top), QPointF(frame_.right(), yOf(level.low))), fill);
+        } else {
+            QPen pen(theme_.muted, 1);
+            pen.setDashPattern({4, 3});
+            painter.setPen(pen);
+            painter.drawLine(QPointF(frame_.left(), std::round(top) + 0.5),
+                             QPointF(frame_.right(), std::round(top) + 0.5));
+        }
+        painter.setPen(theme_.muted);
+        const double y = top - metrics.height() - 1 >= frame_.top() ? top - metrics.height() - 1 : top + 1;
+        painter.drawText(QRectF(frame_.left(), y, frame_.width() - 4, metrics.height()), Qt::AlignRight, level.name);
+    }
+}
+
+void PlotPainter::paintPlanned(QPainter& painter) const {
+    if (!content_.planned) return;
+    const double from = std::max(range_.from, has_data_ ? axis_.latest() : 0.0);
+    if (from >= range_.to) return;
+    QPen pen(theme_.muted, 1.2);
+    pen.setDashPattern({4, 3});
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(pen);
+    // A warm-up's corner is sharper than the spacing would show: 2 px apart is enough, and one path keeps its dashes.
+    QPolygonF path;
+    for (double x = xOf(from); x < frame_.right(); x += 2) path << QPointF(x, yOf(content_.planned(stepAt(x))));
+    path << QPointF(frame_.right(), yOf(content_.planned(range_.to)));
+    painter.drawPolyline(path);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+bool PlotPainter::sparse(const Drawn& drawn) const {
+    const std::size_t points = drawn.data->lower_bound(range_.to) - drawn.data->lower_bound(range_.from);
+    return points < drawn.columns.size() / 2;
+}
+
+void PlotPainter::paintDense(QPainter& painter) const {
+    if (std::all_of(drawn_.begin(), drawn_.end(), [&](const Drawn& d) { return sparse(d); })) return;
+    const auto width = static_cast<int>(drawn_.front().columns.size());
+    const auto height = static_cast<int>(std::max(1.0, std::round(frame_.height() * ratio_)));
+    QImage image(width, height, QImage::Format_ARGB32_Premultiplied);
+    image.fill(Qt::transparent);
+    for (const Drawn& drawn : drawn_)
+        if (!sparse(drawn))
+            drawColumns(image, drawn.columns, *values_, colour(drawn.line->category).rgba(), line_width * ratio_,
+                        drawn.line->stepped);
+    image.setDevicePixelRatio(ratio_);
+    painter.drawImage(frame_.topLeft(), image);
+}
+
+void PlotPainter::paintSparse(QPainter& painter, const Drawn& drawn) const {
+    const Pyramid& data = *drawn.data;
+    std::size_t begin = data.lower_bound(range_.from);
+    std::size_t end = data.lower_bound(range_.to);
+    if (begin > 0) --begin;
+    end = std::min(end + 2, data.size());
+    std::vector<QLineF> segments;
+    std::vector<QPointF> alone;
+    std::optional<QPointF> previous;
+    bool joined = false;
+    const auto close = [&] {
+        if (previous && !joined) alone.push_back(*previous);
+        previous.reset();
+        joined = false;
+    };
+    for (std::size_t i = begin; i < end; ++i) {
+        if (!std::isfinite(data.value(i))) {
+            close();
+            continue;
+        }
+        const QPointF point(xOf(static_cast<double>(data.step(i))), yOf(data.value(i)));
+        if (previous) {
+            const QPointF corner(point.x(), drawn.line->stepped ? previous->y() : point.y());
+            segments.emplace_back(*previous, corner);
+            if (corner != point) segments.emplace_back(corner, point);
+            joined = true;
+        }
+        previous = point;
+    }
+    close();
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QColor ink = colour(drawn.line->category);
+    painter.setPen(QPen(ink, line_width, Qt::SolidLine, Qt::RoundCap));
+    // Single segments: a joined path of many points costs a hundred times as much.
+    painter.drawLines(segments.data(), static_cast<int>(segments.size()));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(ink);
+    for (const QPointF& point : alone) painter.drawEllipse(point, 2, 2);
+    painter.setBrush(Qt::NoBrush);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void PlotPainter::paintFlags(QPainter& painter) const {
+    const QFontMetricsF metrics(font_);
+    double drawn_to = -1e30;
+    double label_to = -1e30;
+    auto flag = std::lower_bound(content_.flags.begin(), content_.flags.end(), range_.from,
+                                 [](const PlotFlag& f, double step) { return f.step < step; });
+    for (; flag != content_.flags.end() && flag->step <= range_.to; ++flag) {
+        const double x = std::floor(xOf(flag->step)) + 0.5;
+        if (x < drawn_to + 3) continue;  // hundreds of flags would hide the line
+        drawn_to = x;
+        const QColor ink = flag->tone == Tone::Bad    ? theme_.water
+                           : flag->tone == Tone::Warn ? theme_.warn
+                                                      : theme_.muted;
+        QPen pen(ink, 1);
+        pen.setDashPattern({2, 2});
+        painter.setPen(pen);
+        painter.drawLine(QPointF(x, frame_.top()), QPointF(x, frame_.bottom()));
+        const double width = metrics.horizontalAdvance(flag->label);
+        const double left = x + 4 + width <= frame_.right() ? x + 4 : x - 4 - width;
+        if (left < label_to + 6) continue;
+        label_to = left + width;
+        painter.setPen(ink);
+        painter.drawText(QRectF(left, frame_.top() - 1, width + 2, metrics.height()), Qt::AlignLeft | Qt::TextDontClip,
+                         flag->label);
+    }
+}
+
+void PlotPainter::paintMarks(QPainter& painter) const {
+    // NaN and infinities have no place on the axis: a mark at the upper edge, and a name where there is room.
+    const QFontMetricsF metrics(font_);
+    double free_from = -1e30;
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (const Drawn& drawn : drawn_) {
+        double marked_to = -1e30;
+        for (std::size_t i = 0; i < drawn.columns.size(); ++i) {
+            const Column& c = drawn.columns[i];
+            if (!c.has_nan && !c.has_inf) continue;
+            const double x = frame_.left() + (static_cast<double>(i) + 0.5) / ratio_;
+            if (x < marked_to + 3) continue;
+            marked_to = x;
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(theme_.water);
+            const double y = frame_.top();
+            painter.drawPolygon(QPolygonF{{x - 4, y - 1}, {x + 4, y - 1}, {x, y + 6}});
+            const QString name = c.has_nan ? QStringLiteral("NaN") : QStringLiteral("∞");
+            if (x + 6 < free_from) continue;
+            free_from = x + 10 + metrics.horizontalAdvance(name);
+            painter.setPen(theme_.water);
+            painter.drawText(QPointF(x + 6, y + metrics.ascent() - 1), name);
+        }
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void PlotPainter::paintCursor(QPainter& painter, bool detailed) const {
+    if (!axis_.cursor() || !has_data_) return;
+    const double step = *axis_.cursor();
+    if (step < range_.from || step > range_.to) return;
+    const double x = std::floor(xOf(step)) + 0.5;
+    painter.setFont(font_);
+    painter.setPen(QPen(theme_.muted, 1));
+    painter.drawLine(QPointF(x, frame_.top()), QPointF(x, frame_.bottom()));
+
+    struct Row {
+        QColor colour;
+        QString name, value;
+    };
+    std::vector<Row> rows;
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (const Drawn& drawn : drawn_) {
+        const auto index = pointAt(*drawn.data, step);
+        if (!index) continue;
+        const double value = drawn.data->value(*index);
+        const QColor ink = colour(drawn.line->category);
+        if (rows.size() < 12) rows.push_back({ink, drawn.line->name, formatValue(content_.kind, value)});
+        const double y = yOf(value);
+        if (!std::isfinite(value) || y < frame_.top() - 1 || y > frame_.bottom() + 1) continue;
+        painter.setPen(QPen(theme_.surface, 1.5));
+        painter.setBrush(ink);
+        painter.drawEllipse(QPointF(xOf(step), y), 3.5, 3.5);
+    }
+    painter.setBrush(Qt::NoBrush);
+
+    const QFontMetricsF metrics(font_);
+    const QString head = text("step %1").arg(formatStep(step));
+    double names = 0;
+    double widest = 0;
+    for (const Row& row : rows) {
+        names = std::max(names, detailed ? metrics.horizontalAdvance(row.name) : 0.0);
+        widest = std::max(widest, metrics.horizontalAdvance(row.value));
+    }
+    const double swatch = detailed || rows.size() > 1 ? 12 : 0;
+    const double gap = names > 0 ? 10 : 0;
+    const double width = std::max(detailed ? metrics.horizontalAdvance(head) : 0.0, swatch + names + gap + widest) + 14;
+    const double line = metrics.height();
+    const double height = line * static_cast<double>(rows.size() + (detailed ? 1 : 0)) + 8;
+    const bool right = x + 8 + width <= frame_.right() + 8;
+    const QRectF box(std::round(right ? x + 8 : x - 8 - width), frame_.top() + 2, std::round(width),
+                     std::round(height));
+    painter.setPen(QPen(theme_.line, 1));
+    painter.setBrush(theme_.raised);
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    painter.setBrush(Qt::NoBrush);
+    double y = box.top() + 4;
+    const QRectF inside = box.adjusted(7, 0, -7, 0);
+    if (detailed) {
+        painter.setPen(theme_.muted);
+        painter.drawText(QRectF(inside.left(), y, inside.width(), line), Qt::AlignLeft | Qt::AlignVCenter, head);
+        y += line;
+    }
+    for (const Row& row : rows) {
+        if (swatch > 0) {
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(row.colour);
+            painter.drawRoundedRect(QRectF(inside.left(), y + line / 2 - 3.5, 7, 7), 1.5, 1.5);
+            painter.setBrush(Qt::NoBrush);
+        }
+        const QRectF at(inside.left() + swatch, y, inside.width() - swatch, line);
+        painter.setPen(theme_.muted);
+        if (detailed) painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, row.name);
+        painter.setPen(theme_.ink);
+        painter.drawText(at, Qt::AlignRight | Qt::AlignVCenter, row.value);
+        y += line;
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+}  // namespace plimsoll::ui
