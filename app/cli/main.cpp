@@ -1,2 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-int main() { return 0; }
+// plimsoll: the studio's work in a terminal. Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
+#include <algorithm>
+#include <exception>
+
+#include "app/cli/command.h"
+#include "app/cli/terminal.h"
+#include "core/base/nearest.h"
+
+namespace {
+
+using namespace plimsoll;
+
+int report(const Error& error) {
+    (void)cli::finish_output();
+    cli::warn(error.message);
+    return exit_code(error);
+}
+
+std::string one_line(std::string text) {
+    text = text.substr(0, text.find('\n'));
+    while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+    return text;
+}
+
+/// A sentence when the first word is no command.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return "";
+    const std::string word = argv[1];
+    std::vector<std::string> names;
+    for (const CLI::App* command :
+         app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+        if (command->get_name() == word) return "";
+        names.push_back(command->get_name());
+    }
+    if (word == "supervise") return "";
+    return fmt::format("there is no command \"{}\"{}; the commands are {}", word, did_you_mean(word, names),
+                       fmt::join(names, ", "));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    CLI::App app(
+        "Plimsoll: what fits on which GPUs, and training with live plots.\n"
+        "PLAN is a plan file, a plan preset (cpu-demo) or a model preset (llama-7b); `plimsoll presets` lists them.\n",
+        "plimsoll");
+    app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "Print the version and end");
+    app.require_subcommand(1);
+    app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or bad input (the reason is on standard error).");
+    cli::Work work;
+    cli::add_estimate(app, work);
+    cli::add_train(app, work);
+    cli::add_watch(app, work);
+    cli::add_runs(app, work);
+    cli::add_export(app, work);
+    cli::add_import(app, work);
+    cli::add_presets(app, work);
+    cli::add_machine(app, work);
+    cli::add_supervise(app, work);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) {
+            app.exit(error);  // --help, --version
+            const auto written = cli::finish_output();
+            return written ? 0 : report(written.error());
+        }
+        return report(
+            bad_input("{}; `plimsoll --help` and `plimsoll COMMAND --help` show the usage", one_line(error.what()))
+                .value());
+    }
+    const auto code = work();
+    if (!code) return report(code.error());
+    const auto written = cli::finish_output();
+    return written ? *code : report(written.error());
+} catch (const std::exception& error) {
+    plimsoll::cli::warn(fmt::format("an unexpected error: {}; please report it", error.what()));
+    return 1;
+}

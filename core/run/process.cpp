@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,17 @@ void set_descriptors(const ProcessOptions& options, int null, int report) {
 void UniqueFd::reset() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
+}
+
+Result<LogFile> LogFile::open(const std::filesystem::path& path) {
+    LogFile log;
+    log.fd = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
+    struct stat info {};
+    if (log.fd.get() < 0 || ::fstat(log.fd.get(), &info) != 0) {
+        return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
+    }
+    log.size = static_cast<std::uint64_t>(info.st_size);
+    return log;
 }
 
 Result<Process> Process::start(const ProcessOptions& options) {

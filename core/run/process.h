@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -39,6 +40,13 @@ struct ProcessOptions {
     int in = -1, out = -1, err = -1;                               ///< descriptors to use; -1: /dev/null
     bool dies_with_parent = true;                                  ///< SIGKILL when the thread that started it ends
     bool own_session = false;  ///< setsid() and a second fork: it outlives the parent and is nobody's zombie
+};
+
+/// A file that output is appended to.
+struct LogFile {
+    UniqueFd fd;
+    std::uint64_t size = 0;  ///< when it was opened: what is behind it is new
+    static Result<LogFile> open(const std::filesystem::path& path);
 };
 
 /// How a process ended.

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/run/supervisor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -23,6 +20,7 @@
 #include "core/run/last_words.h"
 #include "core/run/process.h"
 #include "core/run/run_lock.h"
+#include "core/run/store_process.h"
 #include "core/telemetry/writer.h"
 
 namespace plimsoll {
@@ -105,59 +103,22 @@ private:
     }
 
     bool start_store() {
-        int in[2], out[2];
-        if (::pipe2(in, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", errno_text(errno)));
-        const UniqueFd store_in(in[0]);
-        store_stdin_ = UniqueFd(in[1]);
-        if (::pipe2(out, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", errno_text(errno)));
-        const UniqueFd store_out(out[0]);
-        UniqueFd store_out_end(out[1]);
-        const fs::path log_path = store_log();
-        const UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-        if (log.get() < 0) return fail(fmt::format("cannot write {}: {}", log_path.string(), errno_text(errno)));
-        store_log_from_ = size_of(log.get());
-
-        ProcessOptions options;
-        options.arguments = {worker_.string(), "--store"};
-        options.in = store_in.get();
-        options.out = store_out_end.get();
-        options.err = log.get();
-        auto started = Process::start(options);
+        auto started = StoreProcess::start(worker_, run_.path() / "logs" / "store.log");
         if (!started) return fail(started.error().message);
         store_ = std::move(*started);
-        store_out_end.reset();
-        return read_port(store_out.get());
-    }
-
-    bool read_port(int from) {
-        const auto begin = Clock::now();
-        std::string line;
-        while (line.find('\n') == std::string::npos) {
+        while (port_ == 0) {
             look();
             if (stop_asked_) return false;
-            pollfd ready{from, POLLIN, 0};
-            if (::poll(&ready, 1, tick_ms) > 0) {
-                char buffer[256];
-                const ssize_t n = ::read(from, buffer, sizeof buffer);
-                if (n <= 0 || line.size() > 4096) return fail_store();
-                line.append(buffer, static_cast<std::size_t>(n));
-            }
-            if (since(begin) > options_.store_timeout) {
-                return fail(
-                    fmt::format("the store (plimsoll-worker --store) gave no port within {:.0f} s; the machine "
-                                "may be overloaded: start the run again",
-                                options_.store_timeout));
-            }
+            const auto port = store_->port(tick_ms, options_.store_timeout);
+            if (!port) return fail(port.error().message);
+            port_ = *port;
         }
-        const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), port_);
-        if (error != std::errc() || port_ <= 0 || port_ > 65535) return fail_store();
         return true;
     }
 
     bool start_worker(int rank) {
-        const fs::path log_path = run_.log_path(rank);
-        const UniqueFd log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-        if (log.get() < 0) return fail(fmt::format("cannot write {}: {}", log_path.string(), errno_text(errno)));
+        const auto log = LogFile::open(run_.log_path(rank));
+        if (!log) return fail(log.error().message);
         const std::string ranks = std::to_string(state_.world_size);
         ProcessOptions options;
         options.arguments = {worker_.string(), "--run", run_.path().string()};
@@ -169,11 +130,10 @@ private:
                                {"MASTER_PORT", std::to_string(port_)},
                                {"PLIMSOLL_RUN", run_.path().string()},
                                {"OMP_NUM_THREADS", std::to_string(std::max<std::int64_t>(plan_.training.threads, 1))}};
-        options.out = options.err = log.get();
-        const std::uint64_t log_from = size_of(log.get());
+        options.out = options.err = log->fd.get();
         auto started = Process::start(options);
         if (!started) return fail(started.error().message);
-        workers_.push_back({rank, std::move(*started), log_from, std::nullopt, 0});
+        workers_.push_back({rank, std::move(*started), log->size, std::nullopt, 0});
         return true;
     }
 
@@ -189,8 +149,8 @@ private:
                 return;
             }
             if (failed_at_ && since(*failed_at_) >= options_.failure_grace) return;
-            if (!stop_asked_ && !failed_at_ && store_ && store_->end()) {
-                fail_store();
+            if (!stop_asked_ && !failed_at_ && store_ && store_->ended()) {
+                fail(store_->obituary());
                 return;
             }
             wait();
@@ -256,7 +216,6 @@ private:
             was_running_ += worker.end ? 0 : 1;
             worker.process.kill_and_wait();
         }
-        store_stdin_.reset();
         store_.reset();
     }
 
@@ -324,24 +283,9 @@ private:
         return false;
     }
 
-    bool fail_store() {
-        if (store_) store_->kill_and_wait();
-        const std::string words = last_words(store_log(), store_log_from_);
-        return fail(
-            fmt::format("the store that the ranks meet at (plimsoll-worker --store) ended; {}; start the run again",
-                        words.empty() ? "it left no last words" : "its last words: " + words));
-    }
-
     void event(const std::string& kind, const std::string& sentence) {
         // An event that cannot be written (disk full) is not worth the run.
         (void)record_.event({0, wall_clock(), kind, sentence, Json::object()});
-    }
-
-    fs::path store_log() const { return run_.path() / "logs" / "store.log"; }
-
-    static std::uint64_t size_of(int fd) {
-        struct stat info {};
-        return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
     }
 
     const RunFolder& run_;
@@ -350,9 +294,7 @@ private:
     fs::path worker_;
     TelemetryWriter record_;
     RunState state_;
-    UniqueFd store_stdin_;
-    std::optional<Process> store_;
-    std::uint64_t store_log_from_ = 0;
+    std::optional<StoreProcess> store_;
     int port_ = 0;
     std::vector<Worker> workers_;
     int ended_ = 0;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/layout_change.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "app/cli/terminal.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+/// Shares the global batch among `dp` ranks: micro_batch stays where it can, accumulation makes up for the rest.
+bool share_batch(Layout& layout, std::int64_t global_batch, std::int64_t dp) {
+    if (global_batch % dp != 0) return false;
+    const std::int64_t each = global_batch / dp;
+    std::int64_t micro_batch = std::min(layout.micro_batch, each);
+    while (each % micro_batch != 0) --micro_batch;
+    layout.dp = dp;
+    layout.micro_batch = micro_batch;
+    layout.accumulation = each / micro_batch;
+    return true;
+}
+
+}  // namespace
+
+Result<Plan> with_gpus(Plan plan, std::int64_t gpus) {
+    Layout& layout = plan.layout;
+    const std::int64_t model_ranks = layout.tp * layout.pp * layout.cp;
+    if (gpus < 1) return bad_input("--gpus is {}: 1 or more is needed", gpus);
+    if (model_ranks < 1 || gpus % model_ranks != 0) {
+        return bad_input(
+            "{} GPUs cannot be shared among tp x pp x cp = {} x {} x {}: take a multiple of {}, or change the "
+            "layout with --set",
+            gpus, layout.tp, layout.pp, layout.cp, model_ranks);
+    }
+    const std::int64_t dp = gpus / model_ranks;
+    const std::int64_t global_batch = layout.global_batch();
+    if (dp != layout.dp && !share_batch(layout, global_batch, dp)) {
+        layout.dp = dp;
+        warn(fmt::format("the global batch of {} does not divide by dp = {}; it is {} now", global_batch, dp,
+                         layout.global_batch()));
+    }
+    if (layout.ep > 0 && dp % layout.ep != 0) {
+        const std::int64_t ep = std::gcd(dp, layout.ep);
+        warn(fmt::format("layout.ep is {} now: {} does not divide dp = {}", ep, layout.ep, dp));
+        layout.ep = ep;
+    }
+    Cluster& cluster = plan.cluster;
+    if (gpus == cluster.world_size()) return plan;
+    std::int64_t per_node = std::min(gpus, std::max<std::int64_t>(cluster.nodes > 1 ? cluster.gpus_per_node : 8, 1));
+    while (gpus % per_node != 0) --per_node;
+    cluster.gpus_per_node = per_node;
+    cluster.nodes = gpus / per_node;
+    return plan;
+}
+
+Result<Plan> with_ranks(Plan plan, std::int64_t ranks) {
+    if (ranks < 1 || ranks > 4096) return bad_input("--ranks is {}: 1 to 4,096 are allowed", ranks);
+    const std::int64_t global_batch = plan.layout.global_batch();
+    if (!share_batch(plan.layout, global_batch, ranks)) {
+        return bad_input(
+            "the global batch of {} sequences does not divide among {} ranks: choose a divisor of {}, or set "
+            "layout.micro_batch and layout.accumulation with layout.dp={}",
+            global_batch, ranks, global_batch, ranks);
+    }
+    plan.cluster.gpus_per_node = ranks;
+    plan.cluster.nodes = 1;
+    return plan;
+}
+
+}  // namespace plimsoll::cli

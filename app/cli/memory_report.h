@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A memory estimate as text for a terminal.
+#pragma once
+
+#include <string>
+
+#include "core/estimate/estimate.h"
+
+namespace plimsoll::cli {
+
+/// Title, a table per kind of stage with its stacked bar, the verdict and the rules of thumb. `sources` adds where each
+/// formula comes from.
+std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool sources);
+
+/// "dp 4 · ZeRO-2 · micro-batch 1 × 128 · bf16 · …"
+std::string layout_line(const Plan& plan);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training run's progress in a terminal: one live line, or a line now and then where there is no terminal.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "core/run/run_telemetry.h"
+
+namespace plimsoll::cli {
+
+class Progress {
+public:
+    Progress(const RunFolder& run, const Plan& plan);
+
+    /// Reads what is new and shows it; cheap, to be called often. `stopping` is told in the line.
+    void update(bool stopping);
+    /// The last of it, whatever the clock says.
+    void finish();
+
+    /// "step 120 of 300 · loss 2.314 · 84.1 k tokens/s · 1 min 3 s left"
+    std::string line() const;
+    std::uint64_t step() const;
+    const SeriesStore& series() const { return telemetry_.series(); }
+
+private:
+    void show_events();
+    void show_line(const std::string& text);
+
+    RunTelemetry telemetry_;
+    std::int64_t steps_ = 0;
+    bool terminal_ = false;
+    bool line_open_ = false;
+    double since_ = 0;  ///< events before this start are history
+    std::chrono::steady_clock::time_point last_look_{};
+    std::chrono::steady_clock::time_point last_line_{};
+    std::uint64_t shown_step_ = 0;
+    std::size_t events_shown_ = 0;
+};
+
+}  // namespace plimsoll::cli

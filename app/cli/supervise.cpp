@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll supervise: the process that looks after a run that was started in the background. Not for people.
+#include "app/cli/command.h"
+#include "app/cli/interrupt.h"
+#include "core/run/supervisor.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+Result<int> supervise_run(const std::string& path) {
+    const auto run = RunFolder::open(path);
+    if (!run) return tl::unexpected(run.error());
+    count_interrupts();
+    SupervisorOptions options;
+    options.wants_stop = [] { return interrupts > 0; };
+    const auto state = supervise(*run, options);
+    if (!state) return tl::unexpected(state.error());
+    if (state->status == RunStatus::Failed) return failed("{}", state->reason);
+    return 0;
+}
+
+}  // namespace
+
+void add_supervise(CLI::App& app, Work& work) {
+    CLI::App* command = add_command(app, "supervise", "Start and watch the ranks of a run folder");
+    command->group("");  // hidden
+    const auto run = std::make_shared<std::string>();
+    command->add_option("RUN", *run, "Run folder")->required();
+    command->callback([run, &work] { work = [run] { return supervise_run(*run); }; });
+}
+
+}  // namespace plimsoll::cli

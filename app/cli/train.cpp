@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll train: starts a run and shows how it goes until it ends.
+#include "app/cli/interrupt.h"
+#include "app/cli/layout_change.h"
+#include "app/cli/plan_arguments.h"
+#include "app/cli/progress.h"
+#include "app/cli/terminal.h"
+#include "core/run/supervisor.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+struct Arguments {
+    PlanArguments plan;
+    std::int64_t ranks = 0;
+    std::int64_t steps = -1;
+    std::string data;
+    std::string run;
+    bool resume = false;
+    bool detach = false;
+};
+
+Result<Plan> with_options(Plan plan, const Arguments& arguments) {
+    if (arguments.steps >= 0) {
+        if (arguments.steps == 0) return bad_input("--steps is 0: 1 or more is needed");
+        plan.training.steps = arguments.steps;
+    }
+    if (!arguments.data.empty()) plan.data.path = arguments.data;
+    if (arguments.ranks != 0) return with_ranks(std::move(plan), arguments.ranks);
+    return plan;
+}
+
+/// The plan to train and the folder to train it in. A resumed run brings its own plan.
+Result<std::pair<Plan, std::filesystem::path>> plan_and_folder(Arguments& arguments) {
+    const auto change = [&](Plan plan) { return with_options(std::move(plan), arguments); };
+    Result<Plan> plan;
+    std::filesystem::path folder = arguments.run;
+    if (arguments.resume) {
+        const auto run = find_run(arguments.run.empty() ? "latest" : arguments.run);
+        if (!run) return tl::unexpected(run.error());
+        folder = run->path();
+        auto recorded = run->plan();
+        if (!recorded) return tl::unexpected(recorded.error());
+        plan = arguments.plan.named() ? arguments.plan.load(change)
+                                      : arguments.plan.change_plan(std::move(*recorded), change);
+    } else {
+        plan = arguments.plan.load(change);
+    }
+    if (!plan) return tl::unexpected(plan.error());
+    if (folder.empty()) folder = new_run_path(*plan);
+    return std::pair(std::move(*plan), std::move(folder));
+}
+
+int exit_code_of(const RunState& state) {
+    if (state.status == RunStatus::Failed) {
+        warn(state.reason);
+        return 1;
+    }
+    return 0;
+}
+
+Result<int> watch_over(const RunFolder& run, const Plan& plan) {
+    count_interrupts();
+    Progress progress(run, plan);
+    bool kill_asked = false;
+    SupervisorOptions options;
+    options.wants_stop = [&] {
+        if (interrupts > 1 && !kill_asked) kill_asked = run.request("kill").has_value();
+        progress.update(interrupts > 0);
+        return interrupts > 0;
+    };
+    const auto state = supervise(run, options);
+    progress.finish();
+    if (!state) return tl::unexpected(state.error());
+    if (state->status == RunStatus::Stopped) {
+        say(fmt::format("{}; `plimsoll train --resume --run {}` goes on from there\n", state->reason,
+                        run.path().string()));
+    } else if (state->status == RunStatus::Finished) {
+        say(fmt::format("finished in {}: {}; checkpoints are in {}\n", format_seconds(state->ended - state->started),
+                        progress.line(), run.checkpoints().string()));
+    }
+    return exit_code_of(*state);
+}
+
+Result<int> train(Arguments& arguments) {
+    const auto found = plan_and_folder(arguments);
+    if (!found) return tl::unexpected(found.error());
+    const auto& [plan, folder] = *found;
+    // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
+    if (auto start = check_start(plan, folder); !start) return tl::unexpected(start.error());
+    for (const std::string& warning : start_warnings(plan)) warn(warning);
+    const auto run = RunFolder::create(folder, plan, arguments.resume);
+    if (!run) return tl::unexpected(run.error());
+    say(fmt::format("run {}\n", run->path().string()));
+    std::fflush(stdout);
+    if (!arguments.detach) return watch_over(*run, plan);
+    if (auto started = start_detached(*run, program_folder() / "plimsoll"); !started)
+        return tl::unexpected(started.error());
+    say(fmt::format("it goes on in the background: `plimsoll watch {0}` shows it, `plimsoll stop {0}` ends it\n",
+                    folder.parent_path() == runs_folder() ? run->name() : run->path().string()));
+    return 0;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Work& work) {
+    CLI::App* command =
+        add_command(app, "train", "Train the plan; Ctrl-C stops after the current step, with a checkpoint");
+    const auto arguments = std::make_shared<Arguments>();
+    arguments->plan.add_to(*command);
+    command->add_option("--ranks", arguments->ranks, "Data-parallel ranks on this machine, with the same global batch")
+        ->type_name("N");
+    command->add_option("--steps", arguments->steps, "Steps to train")->type_name("N");
+    command
+        ->add_option("--data", arguments->data,
+                     "Text to train on: a file, a folder of .txt, .md and .text files, or bible-kjv")
+        ->type_name("PATH");
+    command
+        ->add_option("--run", arguments->run,
+                     "Run folder; without it a new one in the store (PLIMSOLL_RUNS, or "
+                     "~/.local/share/plimsoll/runs)")
+        ->type_name("DIR");
+    command->add_flag("--resume", arguments->resume,
+                      "Go on with the run in --run (the latest without it) from its last checkpoint");
+    command->add_flag("--detach", arguments->detach, "Start it in the background and end");
+    command->callback([arguments, &work] { work = [arguments] { return train(*arguments); }; });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll watch: a run's plots in the terminal, or its recorded points as JSON.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/cli/command.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/watch_view.h"
+#include "core/base/nearest.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+struct Arguments {
+    std::string run = "latest";
+    std::vector<std::string> series;
+    CLI::Option* json = nullptr;
+    bool once = false;
+    bool follow = false;
+};
+
+bool over(const Result<RunState>& state) { return !state || state->status >= RunStatus::Finished; }
+
+/// JSON has no NaN and no infinities: they are the strings "NaN", "Infinity" and "-Infinity".
+Json number(double value) {
+    if (std::isfinite(value)) return value;
+    return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+/// Names that a run may hold even if nothing is recorded under them yet.
+bool may_come(const std::string& name) {
+    const std::string plain = name.substr(0, name.find('@'));
+    for (const char* known : {series::loss, series::validation_loss, series::lr, series::loss_scale, series::grad_norm,
+                              series::tokens_per_second, series::step_time, series::memory, series::memory_peak}) {
+        if (plain == known) return true;
+    }
+    return plain.starts_with(series::layer_norm_prefix);
+}
+
+Result<int> print_json(const Arguments& arguments, const RunTelemetry& telemetry) {
+    const auto& all = telemetry.series().series();
+    std::vector<std::string> names = arguments.series;
+    if (names.empty()) {
+        for (const auto& [name, points] : all) names.push_back(name);
+    }
+    Json series_json = Json::object(), units = Json::object();
+    for (const std::string& name : names) {
+        const Pyramid* points = telemetry.series().find(name);
+        if (points == nullptr && !may_come(name)) {
+            std::vector<std::string> known;
+            for (const auto& [held, ignored] : all) known.push_back(held);
+            return bad_input("the run {} has no series \"{}\"{}; it has: {}", telemetry.run().name(), name,
+                             did_you_mean(name, known), fmt::join(known, ", "));
+        }
+        Json list = Json::array();
+        for (std::size_t i = 0; points != nullptr && i < points->size(); ++i) {
+            list.push_back(Json::array({points->step(i), number(points->value(i))}));
+        }
+        series_json[name] = std::move(list);
+        units[name] = telemetry.series().unit(name);
+    }
+    const auto state = telemetry.run().state();
+    Json out = {{"run", telemetry.run().path().string()},
+                {"status", state ? std::string(run_status_names[static_cast<std::size_t>(state->status)]) : "damaged"},
+                {"reason", state ? state->reason : state.error().message},
+                {"units", std::move(units)},
+                {"series", std::move(series_json)}};
+    say(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    return 0;
+}
+
+void read_all(RunTelemetry& telemetry) {
+    do {
+        telemetry.poll();
+    } while (!telemetry.at_end());
+}
+
+void print_view(const RunTelemetry& telemetry, const Result<RunState>& state, std::int64_t steps, TerminalSize size,
+                const char* line_end) {
+    for (const std::string& line : watch_view(telemetry, state, steps, size)) say(line + line_end);
+    std::fflush(stdout);
+}
+
+/// Redraws on a second screen, so that the terminal is as before afterwards.
+void follow_on_screen(RunTelemetry& telemetry, std::int64_t steps) {
+    count_interrupts();
+    say("\x1b[?1049h\x1b[?25l");
+    auto state = telemetry.run().state();
+    while (interrupts == 0) {
+        const bool last = over(state);
+        telemetry.poll();
+        say("\x1b[H");
+        print_view(telemetry, state, steps, terminal_size(), "\x1b[K\n");
+        say("\x1b[J");
+        std::fflush(stdout);
+        if (last && telemetry.at_end()) break;
+        ::usleep(250'000);
+        state = telemetry.run().state();
+    }
+    say("\x1b[?25h\x1b[?1049l");
+}
+
+/// Where there is no terminal: a line a second at most.
+void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
+    count_interrupts();
+    std::uint64_t shown = 0;
+    auto state = telemetry.run().state();
+    while (interrupts == 0) {
+        const bool last = over(state);
+        telemetry.poll();
+        const Pyramid* loss = telemetry.series().find(series::loss);
+        if (loss != nullptr && loss->size() > 0 && loss->step(loss->size() - 1) != shown) {
+            shown = loss->step(loss->size() - 1);
+            say(fmt::format("step {} of {}  loss {:.4f}\n", shown, steps, loss->value(loss->size() - 1)));
+            if (std::fflush(stdout) != 0) return;
+        }
+        if (last && telemetry.at_end()) return;
+        ::usleep(1'000'000);
+        state = telemetry.run().state();
+    }
+}
+
+Result<int> watch(const Arguments& arguments) {
+    const auto run = find_run(arguments.run);
+    if (!run) return tl::unexpected(run.error());
+    RunTelemetry telemetry(*run);
+    if (arguments.json->count() > 0) {
+        read_all(telemetry);
+        return print_json(arguments, telemetry);
+    }
+    const auto plan = run->plan();
+    const std::int64_t steps = plan ? plan->training.steps : 0;
+    const bool follow = arguments.follow || (!arguments.once && is_terminal(stdout));
+    if (follow && !over(run->state())) {
+        if (is_terminal(stdout))
+            follow_on_screen(telemetry, steps);
+        else
+            follow_as_lines(telemetry, steps);
+    }
+    read_all(telemetry);
+    TerminalSize size = terminal_size();
+    size.rows = std::max(size.rows, 44);  // what is printed once may scroll
+    print_view(telemetry, run->state(), steps, size, "\n");
+    return 0;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, Work& work) {
+    CLI::App* command = add_command(app, "watch", "Show a run's plots, live while it runs");
+    const auto arguments = std::make_shared<Arguments>();
+    command->add_option("RUN", arguments->run, "A run's name, its folder, or latest")->capture_default_str();
+    arguments->json =
+        command
+            ->add_option(
+                "--json", arguments->series,
+                "Print the recorded points instead, as JSON: {\"run\", \"status\", \"reason\", \"units\", "
+                "\"series\": {\"loss\": [[step, value], …]}}; of all series without a name. Series of rank R > 0 "
+                "are \"memory@R\". NaN and infinities are \"NaN\", \"Infinity\", \"-Infinity\"")
+            ->type_name("SERIES")
+            ->expected(0, -1);
+    auto* once = command->add_flag("--once", arguments->once, "Draw once and end (as where there is no terminal)");
+    command->add_flag("--follow", arguments->follow, "Follow the run to its end, also where there is no terminal")
+        ->excludes(once);
+    command->callback([arguments, &work] { work = [arguments] { return watch(*arguments); }; });
+}
+
+}  // namespace plimsoll::cli
