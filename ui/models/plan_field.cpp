@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/plan_field.h"
+
+#include <fmt/format.h>
+
+#include <QCoreApplication>
+#include <QLocale>
+#include <QRegularExpression>
+
+#include "core/plan/json_fields.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+struct Label {
+    const char* key;
+    const char* label;
+};
+
+constexpr const char* context = "PlanField";
+
+constexpr Label labels[] = {
+    {"name", QT_TRANSLATE_NOOP("PlanField", "Plan name")},
+    {"model.preset", QT_TRANSLATE_NOOP("PlanField", "Preset")},
+    {"model.name", QT_TRANSLATE_NOOP("PlanField", "Name")},
+    {"model.family", QT_TRANSLATE_NOOP("PlanField", "Family")},
+    {"model.hidden_size", QT_TRANSLATE_NOOP("PlanField", "Hidden size")},
+    {"model.num_layers", QT_TRANSLATE_NOOP("PlanField", "Layers")},
+    {"model.num_heads", QT_TRANSLATE_NOOP("PlanField", "Attention heads")},
+    {"model.num_kv_heads", QT_TRANSLATE_NOOP("PlanField", "Key and value heads")},
+    {"model.head_dim", QT_TRANSLATE_NOOP("PlanField", "Head size")},
+    {"model.ffn_hidden_size", QT_TRANSLATE_NOOP("PlanField", "MLP size")},
+    {"model.vocab_size", QT_TRANSLATE_NOOP("PlanField", "Vocabulary")},
+    {"model.max_position", QT_TRANSLATE_NOOP("PlanField", "Longest sequence")},
+    {"model.norm", QT_TRANSLATE_NOOP("PlanField", "Norm")},
+    {"model.position", QT_TRANSLATE_NOOP("PlanField", "Positions")},
+    {"model.activation", QT_TRANSLATE_NOOP("PlanField", "Activation")},
+    {"model.qkv_bias", QT_TRANSLATE_NOOP("PlanField", "Biases on q, k, v")},
+    {"model.linear_bias", QT_TRANSLATE_NOOP("PlanField", "Other biases")},
+    {"model.tied_head", QT_TRANSLATE_NOOP("PlanField", "Tied head")},
+    {"model.num_experts", QT_TRANSLATE_NOOP("PlanField", "Experts")},
+    {"model.experts_per_token", QT_TRANSLATE_NOOP("PlanField", "Experts a token")},
+    {"model.rope_theta", QT_TRANSLATE_NOOP("PlanField", "Rotary base")},
+    {"model.norm_eps", QT_TRANSLATE_NOOP("PlanField", "Norm epsilon")},
+    {"model.dropout", QT_TRANSLATE_NOOP("PlanField", "Dropout")},
+    {"model.init_std", QT_TRANSLATE_NOOP("PlanField", "Initial deviation")},
+    {"cluster.gpu", QT_TRANSLATE_NOOP("PlanField", "GPU")},
+    {"cluster.gpus_per_node", QT_TRANSLATE_NOOP("PlanField", "GPUs a node")},
+    {"cluster.nodes", QT_TRANSLATE_NOOP("PlanField", "Nodes")},
+    {"cluster.usable_gib", QT_TRANSLATE_NOOP("PlanField", "Usable memory, GiB")},
+    {"cluster.internode_gbs", QT_TRANSLATE_NOOP("PlanField", "Link between nodes, GB/s")},
+    {"layout.dp", QT_TRANSLATE_NOOP("PlanField", "Data parallel")},
+    {"layout.tp", QT_TRANSLATE_NOOP("PlanField", "Tensor parallel")},
+    {"layout.pp", QT_TRANSLATE_NOOP("PlanField", "Pipeline stages")},
+    {"layout.cp", QT_TRANSLATE_NOOP("PlanField", "Context parallel")},
+    {"layout.ep", QT_TRANSLATE_NOOP("PlanField", "Expert parallel")},
+    {"layout.sequence_parallel", QT_TRANSLATE_NOOP("PlanField", "Sequence parallel")},
+    {"layout.zero_stage", QT_TRANSLATE_NOOP("PlanField", "ZeRO stage")},
+    {"layout.micro_batch", QT_TRANSLATE_NOOP("PlanField", "Micro-batch")},
+    {"layout.accumulation", QT_TRANSLATE_NOOP("PlanField", "Accumulation")},
+    {"layout.schedule", QT_TRANSLATE_NOOP("PlanField", "Schedule")},
+    {"layout.recompute", QT_TRANSLATE_NOOP("PlanField", "Recompute")},
+    {"layout.offload_optimizer", QT_TRANSLATE_NOOP("PlanField", "Offload optimizer")},
+    {"layout.offload_parameters", QT_TRANSLATE_NOOP("PlanField", "Offload parameters")},
+    {"layout.nvme_path", QT_TRANSLATE_NOOP("PlanField", "NVMe folder")},
+    {"numerics.dtype", QT_TRANSLATE_NOOP("PlanField", "Precision")},
+    {"numerics.attention", QT_TRANSLATE_NOOP("PlanField", "Attention")},
+    {"numerics.fp32_gradients", QT_TRANSLATE_NOOP("PlanField", "Gradients in fp32")},
+    {"numerics.loss_scale", QT_TRANSLATE_NOOP("PlanField", "Loss scale")},
+    {"numerics.initial_scale_power", QT_TRANSLATE_NOOP("PlanField", "Initial scale, 2 to the")},
+    {"numerics.loss_scale_window", QT_TRANSLATE_NOOP("PlanField", "Clean steps to double")},
+    {"numerics.hysteresis", QT_TRANSLATE_NOOP("PlanField", "Overflows to halve")},
+    {"numerics.min_loss_scale", QT_TRANSLATE_NOOP("PlanField", "Smallest scale")},
+    {"optimizer.kind", QT_TRANSLATE_NOOP("PlanField", "Optimizer")},
+    {"optimizer.lr", QT_TRANSLATE_NOOP("PlanField", "Peak learning rate")},
+    {"optimizer.beta1", QT_TRANSLATE_NOOP("PlanField", "Beta 1")},
+    {"optimizer.beta2", QT_TRANSLATE_NOOP("PlanField", "Beta 2")},
+    {"optimizer.eps", QT_TRANSLATE_NOOP("PlanField", "Epsilon")},
+    {"optimizer.weight_decay", QT_TRANSLATE_NOOP("PlanField", "Weight decay")},
+    {"optimizer.clip", QT_TRANSLATE_NOOP("PlanField", "Gradient clipping")},
+    {"lr.kind", QT_TRANSLATE_NOOP("PlanField", "Shape")},
+    {"lr.warmup_steps", QT_TRANSLATE_NOOP("PlanField", "Warmup steps")},
+    {"lr.min_ratio", QT_TRANSLATE_NOOP("PlanField", "Floor, share of the peak")},
+    {"data.path", QT_TRANSLATE_NOOP("PlanField", "Text")},
+    {"data.sequence_length", QT_TRANSLATE_NOOP("PlanField", "Sequence length")},
+    {"data.validation_fraction", QT_TRANSLATE_NOOP("PlanField", "Validation share")},
+    {"training.steps", QT_TRANSLATE_NOOP("PlanField", "Steps")},
+    {"training.seed", QT_TRANSLATE_NOOP("PlanField", "Seed")},
+    {"training.bucket_mib", QT_TRANSLATE_NOOP("PlanField", "Gradient bucket, MiB")},
+    {"training.threads", QT_TRANSLATE_NOOP("PlanField", "CPU threads a rank")},
+    {"training.layer_norms_every", QT_TRANSLATE_NOOP("PlanField", "Layer norms every")},
+    {"training.validate_every", QT_TRANSLATE_NOOP("PlanField", "Validate every")},
+    {"training.sample_every", QT_TRANSLATE_NOOP("PlanField", "Sample every")},
+    {"training.sample_prompt", QT_TRANSLATE_NOOP("PlanField", "Sample prompt")},
+    {"training.checkpoint_every", QT_TRANSLATE_NOOP("PlanField", "Checkpoint every")},
+    {"training.keep_checkpoints", QT_TRANSLATE_NOOP("PlanField", "Checkpoints kept")},
+    {"export.deepspeed_release", QT_TRANSLATE_NOOP("PlanField", "DeepSpeed release")},
+};
+
+constexpr Label sections[] = {
+    {"", QT_TRANSLATE_NOOP("PlanField", "Plan")},
+    {"model", QT_TRANSLATE_NOOP("PlanField", "Model")},
+    {"cluster", QT_TRANSLATE_NOOP("PlanField", "Hardware")},
+    {"layout", QT_TRANSLATE_NOOP("PlanField", "Layout")},
+    {"numerics", QT_TRANSLATE_NOOP("PlanField", "Recipe")},
+    {"optimizer", QT_TRANSLATE_NOOP("PlanField", "Recipe")},
+    {"lr", QT_TRANSLATE_NOOP("PlanField", "Recipe")},
+    {"training", QT_TRANSLATE_NOOP("PlanField", "Recipe")},
+    {"data", QT_TRANSLATE_NOOP("PlanField", "Data")},
+    {"export", QT_TRANSLATE_NOOP("PlanField", "Export")},
+};
+
+QString translated(std::span<const Label> table, const QString& key) {
+    for (const Label& entry : table)
+        if (key == QLatin1String(entry.key)) return QCoreApplication::translate(context, entry.label);
+    // A field that is new in the core: its own name, readable.
+    QString words = key.section(QLatin1Char('.'), -1).replace(QLatin1Char('_'), QLatin1Char(' '));
+    if (!words.isEmpty()) words[0] = words[0].toUpper();
+    return words;
+}
+
+QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+/// Walks the list with the section's prefix.
+class Walk : public FieldVisitor {
+public:
+    void begin(std::string_view key, std::string_view) override { section_ = qt(key); }
+    void end() override { section_.clear(); }
+
+protected:
+    QString dotted(std::string_view key) const {
+        return section_.isEmpty() ? qt(key) : section_ + QLatin1Char('.') + qt(key);
+    }
+    QString section_;
+};
+
+class ListFields final : public Walk {
+public:
+    QList<PlanField> fields;
+    void integer(std::string_view key, std::int64_t&, IntRange range, std::string_view help) override {
+        add(key, help, PlanField::Kind::Integer, allowed_text(range));
+    }
+    void number(std::string_view key, double&, NumberRange range, std::string_view help) override {
+        add(key, help, PlanField::Kind::Number, allowed_text(range));
+    }
+    void text(std::string_view key, std::string&, std::string_view help) override {
+        add(key, help, PlanField::Kind::Text, {});
+    }
+    void flag(std::string_view key, bool&, std::string_view help) override {
+        add(key, help, PlanField::Kind::Flag, {});
+    }
+    void choice(std::string_view key, int&, std::span<const std::string_view> names, std::string_view help) override {
+        add(key, help, PlanField::Kind::Choice, allowed_text(names));
+        for (const std::string_view name : names) fields.back().choices.append(qt(name));
+    }
+
+private:
+    void add(std::string_view key, std::string_view help, PlanField::Kind kind, const std::string& allowed) {
+        PlanField field;
+        field.key = dotted(key);
+        field.label = translated(labels, field.key);
+        field.section = translated(sections, section_);
+        field.help = qt(help);
+        field.allowed = qt(allowed);
+        field.kind = kind;
+        fields.append(field);
+    }
+};
+
+class ReadTexts final : public Walk {
+public:
+    QHash<QString, QString> texts;
+    void integer(std::string_view key, std::int64_t& value, IntRange, std::string_view) override {
+        texts.insert(dotted(key), QString::number(value));
+    }
+    void number(std::string_view key, double& value, NumberRange, std::string_view) override {
+        texts.insert(dotted(key), QString::fromStdString(fmt::format("{}", value)));
+    }
+    void text(std::string_view key, std::string& value, std::string_view) override {
+        texts.insert(dotted(key), QString::fromStdString(value));
+    }
+    void flag(std::string_view key, bool& value, std::string_view) override {
+        texts.insert(dotted(key), value ? QStringLiteral("true") : QStringLiteral("false"));
+    }
+    void choice(std::string_view key, int& index, std::span<const std::string_view> names, std::string_view) override {
+        texts.insert(dotted(key), qt(names[static_cast<std::size_t>(index)]));
+    }
+};
+
+const QRegularExpression& dottedKey() {
+    static const QRegularExpression pattern(
+        QStringLiteral("\\b(model|cluster|layout|numerics|optimizer|lr|data|training|export)\\.[a-z0-9_]+"));
+    return pattern;
+}
+
+}  // namespace
+
+const QList<PlanField>& planFields() {
+    static const QList<PlanField> fields = [] {
+        ListFields list;
+        Plan plan;
+        visit_fields(list, plan);
+        return list.fields;
+    }();
+    return fields;
+}
+
+const PlanField* findPlanField(const QString& key) {
+    for (const PlanField& field : planFields())
+        if (field.key == key) return &field;
+    return nullptr;
+}
+
+QHash<QString, QString> planTexts(const Plan& plan) {
+    ReadTexts read;
+    Plan copy = plan;
+    visit_fields(read, copy);
+    return read.texts;
+}
+
+QString shownText(const PlanField& field, const QString& text) {
+    if (field.kind == PlanField::Kind::Integer) {
+        bool ok = false;
+        const qlonglong value = text.toLongLong(&ok);
+        // A seed is a name, not an amount.
+        if (ok && field.key != QLatin1String("training.seed")) return QLocale().toString(value);
+    }
+    if (field.kind == PlanField::Kind::Number && !text.contains(QLatin1Char('e'))) {
+        QString shown = text;
+        return shown.replace(QLatin1Char('.'), QLocale().decimalPoint());
+    }
+    return text;
+}
+
+QString plainText(const PlanField& field, const QString& typed) {
+    if (field.kind != PlanField::Kind::Integer && field.kind != PlanField::Kind::Number) return typed;
+    QString plain = typed.simplified();
+    plain.remove(QLatin1Char(' ')).remove(QChar(0x202f)).remove(QChar(0x00a0));
+    const QLocale locale;
+    plain.remove(locale.groupSeparator());
+    plain.replace(locale.decimalPoint(), QLatin1String("."));
+    plain.replace(QChar(0x2212), QLatin1Char('-'));
+    if (plain.startsWith(QLatin1Char('.'))) plain.prepend(QLatin1Char('0'));
+    return plain;
+}
+
+QString inWords(const std::string& sentence) {
+    QString words = QString::fromStdString(sentence);
+    qsizetype from = 0;
+    for (auto match = dottedKey().match(words); match.hasMatch(); match = dottedKey().match(words, from)) {
+        const PlanField* field = findPlanField(match.captured());
+        const QString label = field ? field->label : match.captured();
+        words.replace(match.capturedStart(), match.capturedLength(), label);
+        from = match.capturedStart() + label.size();
+    }
+    if (!words.isEmpty()) words[0] = words[0].toUpper();
+    return words;
+}
+
+QString firstKeyIn(const std::string& sentence) {
+    auto matches = dottedKey().globalMatch(QString::fromStdString(sentence));
+    while (matches.hasNext()) {
+        const QString key = matches.next().captured();
+        if (findPlanField(key)) return key;
+    }
+    return {};
+}
+
+}  // namespace plimsoll::ui

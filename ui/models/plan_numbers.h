@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything that is computed from a plan, at once: a few milliseconds at most.
+#pragma once
+
+#include <optional>
+#include <QString>
+#include <vector>
+
+#include "core/estimate/estimate.h"
+#include "core/interop/deepspeed.h"
+#include "core/plan/parameters.h"
+#include "core/plan/plan.h"
+#include "core/plan/plan_io.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll::ui {
+
+struct PlanNumbers {
+    std::vector<Problem> problems;  ///< of check_plan
+    ParameterCounts counts;
+
+    std::optional<MemoryEstimate> memory;
+    QString memoryProblem;  ///< why there is no estimate
+
+    std::optional<Timeline> timeline;  ///< relative time: the layers of a middle stage take 1 forward
+    double bubble = 0;                 ///< simulated, or the closed form where the timeline is too long to simulate
+    double closedForm = 0;             ///< (p - 1) / (m + p - 1)
+
+    std::optional<DeepSpeedExport> deepspeed;
+    QString deepspeedProblem;
+
+    bool possible() const { return problems.empty() && memory.has_value(); }
+};
+
+/// Operations up to which a timeline is simulated with each edit.
+inline constexpr std::int64_t mostDrawnOps = 60'000;
+
+PlanNumbers computeNumbers(const Plan& plan);
+
+}  // namespace plimsoll::ui

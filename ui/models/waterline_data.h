@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the waterline shows, in figures and words; no widgets.
+#pragma once
+
+#include <array>
+#include <QString>
+#include <vector>
+
+#include "ui/models/plan_numbers.h"
+
+namespace plimsoll::ui {
+
+struct WaterlineBar {
+    QString label;  ///< "Stages 1–2"
+    QString ranks;  ///< "8 ranks"
+    std::array<Bytes, 6> bytes{};
+    std::array<QString, 6> details;  ///< rich text: the terms with formula and source
+    std::array<QString, 6> spoken;   ///< plain: "Stage 0, parameters, 12.6 GiB"
+    Bytes total = 0;
+};
+
+/// One bar a group of neighbouring stages that are alike, in order. Of more than `most` groups the fullest are kept;
+/// `hidden` then says how many are left out.
+struct WaterlineBars {
+    std::vector<WaterlineBar> bars;
+    int hidden = 0;
+};
+WaterlineBars waterlineBars(const MemoryEstimate& memory, int most);
+
+struct Verdict {
+    bool fits = false;
+    QString headline;  ///< "Fits: 62.8 of 79.2 GiB"
+    QString detail;    ///< what dominates where it does not fit; the headroom where it does
+};
+Verdict verdictOf(const MemoryEstimate& memory);
+
+/// Rich text: "bubble <b>8.6 %</b> · <b>6,738,415,616</b> parameters".
+QString figuresOf(const PlanNumbers& numbers, const Plan& plan);
+/// "model states 100 GiB over all ranks · host RAM 41 GiB a node".
+QString statesOf(const MemoryEstimate& memory, const Plan& plan);
+
+/// "62.8 of 79.2 GiB", one unit where both fill it.
+QString partOf(Bytes part, Bytes whole);
+QString bytesText(Bytes bytes);
+QString countText(std::int64_t count);
+/// "8.6 %".
+QString percentText(double share);
+QString categoryName(Category category);
+/// "Every rank", "Stage 2", "Stages 1–2".
+QString stagesLabel(std::size_t first, std::size_t last, std::size_t count);
+
+}  // namespace plimsoll::ui

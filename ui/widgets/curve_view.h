@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A small curve of a function over the run's steps, such as the planned learning rate.
+#pragma once
+
+#include <QPolygonF>
+#include <QWidget>
+
+namespace plimsoll::ui {
+
+class CurveView : public QWidget {
+    Q_OBJECT
+public:
+    explicit CurveView(const QString& name, QWidget* parent = nullptr);
+
+    /// Points from left to right; the labels stand at the axes' ends.
+    void setCurve(QPolygonF points, const QString& top, const QString& bottom, const QString& start,
+                  const QString& end);
+    const QPolygonF& points() const { return points_; }
+
+    QSize sizeHint() const override { return {320, 130}; }
+    QSize minimumSizeHint() const override { return {200, 110}; }
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    QPolygonF points_;
+    QString top_, bottom_, start_, end_;
+};
+
+}  // namespace plimsoll::ui

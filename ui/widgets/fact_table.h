@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A calm table: no grid, no row numbers, one line under each row.
+#pragma once
+
+#include <QTableView>
+
+namespace plimsoll::ui {
+
+class FactTable : public QTableView {
+    Q_OBJECT
+public:
+    explicit FactTable(const QString& name, QWidget* parent = nullptr);
+
+    void setModel(QAbstractItemModel* model) override;
+    /// The column that takes the room that is left; the others take what they need.
+    void setStretch(int column);
+    /// A column of long texts: this wide, cut with an ellipsis (the tooltip has it all).
+    void setColumnLimit(int column, int width);
+    /// As tall as its rows, without a scroll bar of its own.
+    void setWholeHeight(bool whole);
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+private:
+    bool whole_ = false;
+};
+
+}  // namespace plimsoll::ui

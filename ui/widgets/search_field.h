@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The search field over actions and settings (Ctrl K): a line and, under it, what it finds.
+#pragma once
+
+#include <QLineEdit>
+#include <QListView>
+
+#include "ui/models/command_list.h"
+
+namespace plimsoll::ui {
+
+class SearchField : public QLineEdit {
+    Q_OBJECT
+public:
+    explicit SearchField(QWidget* parent = nullptr);
+
+    CommandList* commands() { return &commands_; }
+    QListView* list() const { return list_; }
+    /// Focus, with the whole list shown.
+    void begin();
+
+signals:
+    /// The field is about to be used: fill the list.
+    void opened();
+
+protected:
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void showList();
+    void hideList();
+    void choose(const QModelIndex& index);
+    void move(int by);
+
+    CommandList commands_;
+    QFrame* frame_ = nullptr;
+    QListView* list_;
+};
+
+}  // namespace plimsoll::ui

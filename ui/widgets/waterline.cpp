@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/widgets/waterline.h"
+
+#include <QHBoxLayout>
+#include <QStyle>
+#include <QVBoxLayout>
+
+#include "ui/models/plan_model.h"
+#include "ui/widgets/theme.h"
+
+namespace plimsoll::ui {
+
+Waterline::Waterline(PlanModel* model, QWidget* parent)
+    : QWidget(parent),
+      model_(model),
+      bars_(new WaterlineBarsView(this)),
+      headline_(new QLabel(this)),
+      detail_(new QLabel(this)),
+      figures_(new QLabel(this)),
+      states_(new QLabel(this)),
+      show_(new QPushButton(tr("Show the field"), this)) {
+    setObjectName(QStringLiteral("Waterline"));
+    setAttribute(Qt::WA_StyledBackground);
+    setAccessibleName(tr("Waterline"));
+    headline_->setFont(uiFont(1.5, true));
+    headline_->setWordWrap(true);
+    headline_->setTextFormat(Qt::PlainText);
+    headline_->setAccessibleName(tr("Verdict"));
+    for (QLabel* label : {detail_, states_}) {
+        label->setProperty("tone", "muted");
+        label->setWordWrap(true);
+    }
+    figures_->setWordWrap(true);
+    figures_->setTextFormat(Qt::RichText);
+    figures_->setAccessibleName(tr("Figures"));
+    figures_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    show_->setProperty("link", true);
+    show_->setAccessibleName(tr("Show the field that is wrong"));
+
+    auto* words = new QVBoxLayout;
+    words->setSpacing(3);
+    words->addWidget(headline_);
+    words->addWidget(detail_);
+    words->addWidget(figures_);
+    words->addWidget(states_);
+    words->addWidget(show_, 0, Qt::AlignLeft);
+    words->addStretch(1);
+    auto* side = new QWidget(this);
+    side->setFixedWidth(372);
+    side->setLayout(words);
+    words->setContentsMargins(0, 0, 0, 0);
+
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(16, 8, 16, 8);
+    row->setSpacing(20);
+    row->addWidget(bars_, 1);
+    row->addWidget(side);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+
+    connect(model_, &PlanModel::changed, this, &Waterline::refresh);
+    connect(show_, &QPushButton::clicked, this, [this] { emit fieldRequested(problem_key_); });
+    refresh();
+}
+
+void Waterline::setTone(const char* tone) {
+    headline_->setProperty("tone", tone);
+    headline_->style()->unpolish(headline_);
+    headline_->style()->polish(headline_);
+}
+
+void Waterline::refresh() {
+    const bool good = model_->isGood();
+    const PlanNumbers& numbers = model_->lastGood();
+    if (numbers.memory)
+        bars_->setBars(waterlineBars(*numbers.memory, WaterlineBarsView::mostBars), numbers.memory->usable);
+    bars_->setDimmed(!good);
+    for (QLabel* label : {detail_, figures_, states_}) label->setVisible(good);
+    if (!good) {
+        const QList<FieldProblem> problems = model_->problems();
+        setTone("bad");
+        headline_->setText(problems.isEmpty() ? tr("No estimate.") : problems.front().sentence);
+        headline_->setFont(uiFont(0, true));
+        problem_key_ = problems.isEmpty() ? QString() : problems.front().key;
+        show_->setVisible(!problem_key_.isEmpty());
+        return;
+    }
+    show_->setVisible(false);
+    const Verdict verdict = verdictOf(*numbers.memory);
+    setTone(verdict.fits ? "good" : "bad");
+    headline_->setFont(uiFont(1.5, true));
+    headline_->setText(verdict.headline);
+    detail_->setText(verdict.detail);
+    figures_->setText(figuresOf(numbers, model_->plan()));
+    states_->setText(statesOf(*numbers.memory, model_->plan()));
+}
+
+}  // namespace plimsoll::ui

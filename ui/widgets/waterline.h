@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The waterline: always at the bottom, redrawn with each edit. Left the bars, right the verdict in words and figures.
+#pragma once
+
+#include <QLabel>
+#include <QPushButton>
+#include <QWidget>
+
+#include "ui/widgets/waterline_bars.h"
+
+namespace plimsoll::ui {
+
+class PlanModel;
+
+class Waterline : public QWidget {
+    Q_OBJECT
+public:
+    explicit Waterline(PlanModel* model, QWidget* parent = nullptr);
+
+    WaterlineBarsView* bars() const { return bars_; }
+    QString headline() const { return headline_->text(); }
+    QString detail() const { return detail_->text(); }
+    QString figures() const { return figures_->text(); }
+
+signals:
+    /// The person wants to see the field that is wrong.
+    void fieldRequested(const QString& key);
+
+private:
+    void refresh();
+    void setTone(const char* tone);
+
+    PlanModel* model_;
+    WaterlineBarsView* bars_;
+    QLabel* headline_;
+    QLabel* detail_;
+    QLabel* figures_;
+    QLabel* states_;
+    QPushButton* show_;
+    QString problem_key_;
+};
+
+}  // namespace plimsoll::ui
