@@ -1,1 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/init.h"
+
+#include <ATen/core/PhiloxRNGEngine.h>
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+namespace plimsoll::engine {
+
+namespace {
+
+/// The finalizer of SplitMix64 (Steele 2014): every bit of the input changes half the bits of the output.
+std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    return x ^ (x >> 31);
+}
+
+std::uint64_t stream_key(std::uint64_t seed, std::string_view name) {
+    std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+    return mixed(hash ^ mixed(seed + 0x9E3779B97F4A7C15ULL));
+}
+
+/// In (0, 1].
+float uniform(std::uint32_t bits) { return (static_cast<float>(bits >> 8) + 1) * 0x1p-24F; }
+
+/// Normal numbers by Box and Muller's transform: a counter's four integers make four of them.
+void fill_normal(torch::Tensor& tensor, float deviation, std::uint64_t key) {
+    float* const out = tensor.data_ptr<float>();
+    const std::int64_t count = tensor.numel();
+    constexpr std::int64_t grain = 16384;
+    at::parallel_for(0, (count + 3) / 4, grain, [&](std::int64_t begin, std::int64_t end) {
+        at::Philox4_32 random(key, 0, static_cast<std::uint64_t>(begin));
+        for (std::int64_t group = begin; group < end; ++group) {
+            float normal[4];
+            for (int pair = 0; pair < 4; pair += 2) {
+                const float radius = deviation * std::sqrt(-2 * std::log(uniform(random())));
+                const float angle = 2 * std::numbers::pi_v<float> * uniform(random());
+                normal[pair] = radius * std::cos(angle);
+                normal[pair + 1] = radius * std::sin(angle);
+            }
+            std::copy_n(normal, std::min<std::int64_t>(4, count - 4 * group), out + 4 * group);
+        }
+    });
+}
+
+bool writes_to_residual(std::string_view name) {
+    return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") || name.ends_with("c_proj.weight");
+}
+
+}  // namespace
+
+void initialize(torch::nn::Module& module, const Model& model, std::uint64_t seed) {
+    const torch::NoGradGuard no_grad;
+    const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
+    for (auto& item : module.named_parameters()) {
+        torch::Tensor& parameter = item.value();
+        if (parameter.dim() >= 2) {
+            const double deviation = model.init_std * (writes_to_residual(item.key()) ? residual : 1);
+            fill_normal(parameter, static_cast<float>(deviation), stream_key(seed, item.key()));
+        } else {
+            parameter.fill_(item.key().ends_with("bias") ? 0 : 1);
+        }
+    }
+}
+
+}  // namespace plimsoll::engine

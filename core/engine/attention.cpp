@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/engine/layers.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+/// [batch, kv heads, time, head] -> [batch, heads, time, head], each key-value head serving a group of neighbours.
+torch::Tensor repeated(const torch::Tensor& x, std::int64_t heads) {
+    if (x.size(1) == heads) return x;
+    const std::int64_t group = heads / x.size(1);
+    return x.unsqueeze(2).expand({x.size(0), x.size(1), group, x.size(2), x.size(3)}).flatten(1, 2);
+}
+
+torch::Tensor eager(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double p) {
+    const std::int64_t time = q.size(2);
+    torch::Tensor scores = at::matmul(q, repeated(k, q.size(1)).transpose(-2, -1));
+    scores.mul_(1 / std::sqrt(static_cast<double>(q.size(3))));
+    scores.add_(at::full({time, time}, -std::numeric_limits<double>::infinity(), scores.options()).triu_(1));
+    return at::matmul(dropout(at::softmax(scores, -1), p), repeated(v, q.size(1)));
+}
+
+}  // namespace
+
+torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Attention kind,
+                               double p) {
+    const torch::Tensor heads_q = q.transpose(1, 2), heads_k = k.transpose(1, 2), heads_v = v.transpose(1, 2);
+    const torch::Tensor context =
+        kind == Attention::Eager
+            ? eager(heads_q, heads_k, heads_v, p)
+            : at::scaled_dot_product_attention(heads_q, heads_k, heads_v, /*attn_mask=*/{}, p, /*is_causal=*/true,
+                                               /*scale=*/std::nullopt, /*enable_gqa=*/q.size(2) != k.size(2));
+    return context.transpose(1, 2).reshape({q.size(0), q.size(1), q.size(2) * q.size(3)});
+}
+
+}  // namespace plimsoll::engine
