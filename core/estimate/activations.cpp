@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/activations.h"
 
+#include <algorithm>
+
 namespace plimsoll {
 namespace {
 
@@ -24,13 +26,21 @@ struct Sizes {
           f(share(plan.model.ffn_hidden_size, t)),
           mask(plan.model.dropout > 0 ? mask_bytes(plan) : 0),
           eager(plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0)),
-          repeated(plan.model.num_kv_heads < plan.model.num_heads) {}
+          repeated(plan.model.num_kv_heads < plan.model.num_heads),
+          routed(plan.model.moe() ? plan.model.experts_per_token : 1),
+          statistic(statistic_bytes(plan)) {}
+
+    Count hidden() const { return share(e * sb * h, sigma); }
+    Count inner() const { return routed * e * sb * f; }
+    Count scores() const { return heads * sb * keys; }
 
     std::int64_t e, t, sigma;
     Count s, keys, sb, h, heads, q, k, f;
     std::int64_t mask;  ///< bytes of a dropout mask's element; 0 without dropout
     bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout)
     bool repeated;      ///< grouped-query attention
+    Count routed;       ///< experts that a token goes through; 1 when dense
+    std::int64_t statistic;
 };
 
 class LayerList {
@@ -38,26 +48,23 @@ public:
     explicit LayerList(const Plan& plan) : model_(plan.model), z_(plan) {}
 
     void attention(SavedKind norm_input) {
+        after_core_ = false;
         norm(norm_input);
-        add("q, k, v input", SavedKind::Block, share(z_.e * z_.sb * z_.h, z_.sigma));
+        add("q, k, v input", SavedKind::Block, z_.hidden());
         add("q, k and v", SavedKind::Block, z_.e * z_.sb * (z_.q + 2 * z_.k));
         core();
+        after_core_ = true;
         add("output projection input", SavedKind::Block, z_.e * z_.sb * z_.q);
         dropout("attention dropout mask");
     }
 
     void mlp(bool t5) {
         norm(SavedKind::Block);
-        add("MLP input", SavedKind::Block, share(z_.e * z_.sb * z_.h, z_.sigma));
-        if (model_.moe()) {
-            const Count routed = model_.experts_per_token;
-            add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts);
-            add("tokens sent to experts", SavedKind::Block, routed * z_.e * z_.sb * z_.h);
-            inner(routed, t5);
-            add("expert outputs", SavedKind::Block, routed * z_.e * z_.sb * z_.h);
-        } else {
-            inner(1, t5);
-        }
+        add("MLP input", SavedKind::Block, z_.hidden());
+        if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts);
+        if (model_.moe()) add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
+        inner(t5);
+        if (model_.moe()) add("expert outputs", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         dropout("MLP dropout mask");
     }
 
@@ -65,13 +72,12 @@ public:
 
 private:
     void add(std::string_view what, SavedKind kind, Count bytes) {
-        if (bytes > 0) tensors_.push_back({what, kind, bytes});
+        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_});
     }
 
     void norm(SavedKind input) {
-        add(input == SavedKind::Input ? "layer input" : "norm input", input, share(z_.e * z_.sb * z_.h, z_.sigma));
-        add("norm statistics", SavedKind::Statistics,
-            share((model_.norm == Norm::LayerNorm ? 8 : 4) * z_.sb, z_.sigma));
+        add(input == SavedKind::Input ? "layer input" : "norm input", input, z_.hidden());
+        add("norm statistics", SavedKind::Statistics, share(z_.statistic * z_.sb, z_.sigma));
     }
 
     void core() {
@@ -79,32 +85,30 @@ private:
             add("log-sum-exp", SavedKind::AttentionCore, 4 * z_.heads * z_.sb);
             return;
         }
-        const Count scores = z_.heads * z_.sb * z_.keys;
-        add("softmax output", SavedKind::AttentionCore, z_.e * scores);
+        add("softmax output", SavedKind::AttentionCore, z_.e * z_.scores());
         if (z_.mask > 0) {
-            add("softmax dropout mask", SavedKind::AttentionCore, z_.mask * scores);
-            add("softmax dropout output", SavedKind::AttentionCore, z_.e * scores);
+            add("softmax dropout mask", SavedKind::AttentionCore, z_.mask * z_.scores());
+            add("softmax dropout output", SavedKind::AttentionCore, z_.e * z_.scores());
         }
-        if (z_.repeated) add("repeated keys and values", SavedKind::AttentionCore, 2 * z_.e * z_.sb * z_.q);
+        if (z_.repeated) add("repeated keys and values", SavedKind::AttentionCore, 2 * z_.e * z_.sb * (z_.q - z_.k));
     }
 
-    void inner(Count times, bool t5) {
-        const Count one = times * z_.e * z_.sb * z_.f;
+    void inner(bool t5) {
         switch (model_.activation) {
             case Activation::Gelu:
-                add("GELU input and output", SavedKind::Block, 2 * one);
+                add("GELU input and output", SavedKind::Block, 2 * z_.inner());
                 break;
             case Activation::Relu:
-                add("ReLU output", SavedKind::Block, one);
+                add("ReLU output", SavedKind::Block, z_.inner());
                 break;
             case Activation::SwiGlu:
             case Activation::GeGlu:
-                add("gate, up, activated gate, product", SavedKind::Block, 4 * one);
+                add("gate, up, activated gate, product", SavedKind::Block, 4 * z_.inner());
                 break;
         }
         if (t5 && z_.mask > 0) {
-            add("inner dropout mask", SavedKind::Block, times * z_.mask * z_.sb * z_.f);
-            add("inner dropout output", SavedKind::Block, one);
+            add("inner dropout mask", SavedKind::Block, z_.routed * z_.mask * z_.sb * z_.f);
+            add("inner dropout output", SavedKind::Block, z_.inner());
         }
     }
 
@@ -113,6 +117,7 @@ private:
     const Model& model_;
     Sizes z_;
     std::vector<SavedTensor> tensors_;
+    bool after_core_ = false;
 };
 
 bool is_kept(SavedKind kind, Recompute mode) {
@@ -139,13 +144,35 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode) {
     return sum;
 }
 
-Count recomputed(const std::vector<SavedTensor>& tensors, Recompute mode) {
-    return kept(tensors, Recompute::None) - kept(tensors, mode);
+Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode) {
+    const Sizes z(plan);
+    Count after_core;
+    for (const auto& tensor : tensors)
+        if (tensor.after_core) after_core += tensor.bytes;
+    const Count h = z.hidden(), queries = z.e * z.sb * z.q, keys = z.e * z.sb * z.k;
+    const Count matrix = z.e * z.h * z.f;
+    const Count mask = share(z.mask * z.sb * z.h, z.sigma);
+    const Count at_down = z.inner() + matrix;
+    const Count in_mlp = plan.model.gated_mlp() ? std::max(2 * z.inner() - mask, at_down) : at_down;
+    const Count scores = z.eager ? z.e * z.scores() : Count(0);
+    const Count in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
+    const Count again = kept(tensors, Recompute::None) - kept(tensors, mode);
+
+    // Differences stop at 0: what is freed can exceed what the attention core needs, and the MLP is then the peak.
+    if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h;
+    if (mode == Recompute::Selective)
+        return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core);
+    return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core);
 }
 
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }
 
 std::int64_t mask_bytes(const Plan& plan) { return on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 1; }
+
+std::int64_t statistic_bytes(const Plan& plan) {
+    if (plan.model.norm == Norm::RmsNorm) return 4;
+    return 2 * (on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 4);
+}
 
 Count tokens(const Plan& plan) { return share(plan.data.sequence_length, plan.layout.cp) * plan.layout.micro_batch; }
 

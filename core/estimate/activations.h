@@ -18,6 +18,7 @@ struct SavedTensor {
     std::string_view what;
     SavedKind kind = SavedKind::Block;
     Count bytes;
+    bool after_core = false;  ///< saved after the attention core, so freed before its backward
 };
 
 enum class LayerKind { Decoder, T5Encoder, T5Decoder };
@@ -33,7 +34,7 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 ///     eager:  softmax output         e a s² b / t         \.
 ///             dropout mask           1 a s² b / t          | the attention core
 ///             dropout output         e a s² b / t         /
-///             repeated keys, values  2 e s b q / t        (grouped-query attention only)
+///             repeated keys, values  2 e s b (q - k) / t  (grouped-query attention: in place of k and v)
 ///     flash:  log-sum-exp            4 a s b / t           the attention core (Dao 2022)
 ///     output projection input        e s b q / t
 ///     attention dropout mask         1 s b h / σ
@@ -43,27 +44,45 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 ///     ReLU: output                   e s b f / t
 ///     SwiGLU, GeGLU: gate, up, activated gate, product    4 e s b f / t
 ///     MLP dropout mask               1 s b h / σ
-///     norm statistics                8 s b / σ a LayerNorm (mean, 1/std), 4 an RMSNorm
+///     norm statistics                8 s b / σ a LayerNorm (fp32; on the CPU in the dtype), 4 an RMSNorm
 ///
 /// A GPT-2 block with dropout, half precision and eager attention sums to Korthikanti 2022's s b h (34 + 5 a s / h),
 /// s b h (10 + 24/t + 5 a s / (h t)) with tensor and s b h (34/t + 5 a s / (h t)) with sequence parallelism, less 5 a
 /// s² b with selective recomputation and 2 s b h with full (statistics apart, which the paper leaves out). A LLaMA
-/// block with flash attention and no dropout sums to e s b (4 h + 2 q + 2 k + 4 f) + 4 a s b. MoE with E experts, K a
-/// token, balanced routing: the MLP input, the fp32 router probabilities 4 s b E, the tokens as sent to the experts K e
-/// s b h, the experts' inner tensors K times the dense MLP's, their outputs K e s b h. T5's decoder layers add
-/// cross-attention over an encoder output of the same length (kept once for all layers, see stage_activations); its MLP
-/// has a dropout inside.
+/// block with flash attention and no dropout sums to e s b (4 h + 2 q + 2 k + 4 f) + 4 a s b.
+///
+/// MoE with E experts, K a token, balanced routing: the MLP input, the fp32 router probabilities 4 s b E, the tokens as
+/// sent to the experts K e s b h, the experts' inner tensors K times the dense MLP's, their outputs K e s b h.
+///
+/// T5's decoder layers add cross-attention over an encoder output of the same length (kept once for all layers, see
+/// stage_activations); its MLP has a dropout inside.
 std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind);
 
-/// Sums of saved_tensors: what stays until the backward pass in `mode`, and what that mode recomputes for one layer at
-/// a time while its backward runs.
+/// Sum of saved_tensors that stay until the backward pass in `mode`.
 Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
-Count recomputed(const std::vector<SavedTensor>& tensors, Recompute mode);
+
+/// What the backward of one layer needs at its peak beyond what it has freed by then: the tensors it computes again and
+/// the gradients on their way. H = e s b h / σ, Q = e s b q / t, K = e s b k / t, F one inner tensor of the MLP, w = e
+/// h f / t the gradient of one of its matrices, S = e a s² b / t a score matrix (0 with flash attention), A the tensors
+/// saved after the attention core, freed by the time its backward runs.
+///
+///     M, in the MLP             gated: max(2 F less the dropout mask, F + w); otherwise F + w
+///     C, in the attention core  2 S - A; eager with dropout S + 2 Q - A (the dropout output is freed first)
+///
+///     none          max(M, C) + H
+///     selective     max(M + H, the core again + C + H + 3 Q + 2 K)
+///     full          the layer again + max(M + 2 H, C + 3 H)
+///
+/// The waiting H, Q and K are gradients and outputs, counted on Plimsoll's engine (eager LibTorch on the CPU), whose
+/// measured peaks this reproduces.
+Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode);
 
 /// Bytes of a value in the plan's dtype.
 std::int64_t bytes_of(Dtype dtype);
 /// Bytes of an element of a dropout mask: 1, and the dtype's on the CPU (PyTorch multiplies by a mask in the dtype).
 std::int64_t mask_bytes(const Plan& plan);
+/// Bytes a token of what a norm keeps besides its input.
+std::int64_t statistic_bytes(const Plan& plan);
 /// Tokens of one micro-batch on one rank: b x s / cp.
 Count tokens(const Plan& plan);
 

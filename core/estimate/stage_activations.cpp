@@ -39,6 +39,7 @@ Count hidden_tensor(const Plan& plan) {
 struct EndTensor {
     std::string_view what;
     Count bytes;
+    bool head = false;  ///< freed once the head's backward is done
 };
 
 // T5 has both ends in each of its two stacks, and targets once.
@@ -46,21 +47,30 @@ std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice) {
     const bool t5 = plan.model.encoder_decoder();
     const Count stacks = t5 ? 2 : 1;
     const auto split = sequence_split(plan.layout);
+    const Count length = share(plan.data.sequence_length, plan.layout.cp);
     std::vector<EndTensor> tensors;
-    if (slice.first) {
-        tensors.push_back({"token ids", stacks * 8 * tokens(plan)});
-        if (plan.model.dropout > 0)
-            tensors.push_back({"embedding dropout mask",
-                               stacks * share(mask_bytes(plan) * tokens(plan) * plan.model.hidden_size, split)});
-    }
+    if (slice.first) tensors.push_back({"token ids", stacks * 8 * tokens(plan)});
+    if (slice.first && plan.model.position == Position::Learned) tensors.push_back({"position ids", 8 * length});
+    // cos and sin, of half a head each
+    if (plan.model.position == Position::Rotary)
+        tensors.push_back(
+            {"rotary table", 2 * bytes_of(plan.numerics.dtype) * (length * (plan.model.head_size() / 2))});
+    if (slice.first && plan.model.dropout > 0)
+        tensors.push_back({"embedding dropout mask",
+                           stacks * share(mask_bytes(plan) * tokens(plan) * plan.model.hidden_size, split)});
     if (slice.last) {
-        const Count statistic = plan.model.norm == Norm::LayerNorm ? 8 : 4;
-        tensors.push_back({"final norm input", stacks * hidden_tensor(plan)});
-        tensors.push_back({"norm statistics", stacks * share(statistic * tokens(plan), split)});
-        tensors.push_back({t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan)});
+        tensors.push_back({"final norm input", stacks * hidden_tensor(plan), true});
+        tensors.push_back({"norm statistics", stacks * share(statistic_bytes(plan) * tokens(plan), split), true});
+        tensors.push_back({t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan), true});
         tensors.push_back({"targets", 8 * tokens(plan)});
     }
     return tensors;
+}
+
+// The head's part of a tied weight's gradient waits for the embedding's, until the end of the backward.
+Count tied_gradient(const Plan& plan, const Slice& slice) {
+    if (!plan.model.tied_head || !slice.first || !slice.last) return 0;
+    return bytes_of(plan.numerics.dtype) * share(plan.model.vocab_size, plan.layout.tp) * plan.model.hidden_size;
 }
 
 std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight) {
@@ -80,7 +90,7 @@ LayerActivations::LayerActivations(const Plan& plan) {
         const auto m = static_cast<std::size_t>(mode);
         decoder[m] = kept(tensors, mode);
         encoder[m] = kept(encoder_tensors, mode);
-        working_set[m] = recomputed(tensors, mode);
+        backward[m] = backward_peak(plan, tensors, mode);
     }
     ops = written_out(tensors, plan.layout.recompute);
 }
@@ -91,8 +101,13 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
     StageActivations stage;
     stage.layers = in_flight *
                    (slice.encoder_layers * layer.encoder[m] + (slice.layers - slice.encoder_layers) * layer.decoder[m]);
-    for (const auto& tensor : end_tensors(plan, slice)) stage.ends += in_flight * tensor.bytes;
-    stage.working_set = layer.working_set[m] - (slice.last ? logits_peak(plan) : Count(0));
+    if (slice.last) stage.loss = logits_peak(plan);
+    for (const auto& tensor : end_tensors(plan, slice)) {
+        stage.ends += in_flight * tensor.bytes;
+        if (tensor.head) stage.loss += tensor.bytes;
+    }
+    stage.needed = layer.backward[m] + tied_gradient(plan, slice);
+    stage.backward = stage.needed - stage.loss;
     return stage;
 }
 
@@ -112,20 +127,19 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
     terms.push_back({"activations", fmt::format("Activations of the layers (recompute {})", recompute_names[m]),
                      Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
 
-    if (slice.first || slice.last)
-        terms.push_back({"end_activations", slice.last ? "Final norm and head" : "Embedding", Category::Activations,
+    if (stage.ends > 0)
+        terms.push_back({"end_activations", "Around the layers: embedding, final norm", Category::Activations,
                          stage.ends.value(), ends_formula(plan, slice, in_flight),
                          "op by op; Korthikanti et al. 2022, section 4.3"});
 
-    if (layer.working_set[m] > 0)
-        terms.push_back(
-            {"recompute_working_set", "One layer recomputed", Category::Activations, stage.working_set.value(),
-             slice.last
-                 ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer recomputes, G the "
-                               "logits' copies, freed before",
-                               number(layer.working_set[m]), number(logits_peak(plan)))
-                 : fmt::format("W = {}, what one layer recomputes during its backward", number(layer.working_set[m])),
-             "Chen et al. 2016; Korthikanti et al. 2022, section 5"});
+    terms.push_back({"layer_backward", mode == Recompute::None ? "One layer's backward" : "One layer recomputed",
+                     Category::Activations, stage.backward.value(),
+                     slice.last
+                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs, G the "
+                                       "logits, final norm and head input freed before it",
+                                       number(stage.needed), number(stage.loss))
+                         : fmt::format("W = {}, what one layer's backward needs", number(stage.needed)),
+                     "op by op (core/estimate/activations.h); Chen et al. 2016"});
     return terms;
 }
 

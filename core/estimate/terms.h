@@ -26,27 +26,29 @@ std::vector<Term> model_states(const Plan& plan, const Slice& slice);
 /// The same states in host memory, with the buffers that move them. Empty without offload.
 std::vector<Term> host_states(const Plan& plan, const Slice& slice);
 
-/// What one layer keeps, summed once for a plan.
+/// What one layer keeps and needs, summed once for a plan.
 struct LayerActivations {
     explicit LayerActivations(const Plan& plan);
     std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute
-    std::array<Count, 3> working_set;       ///< recomputed during one layer's backward
+    std::array<Count, 3> backward;          ///< backward_peak of a decoder layer, by Recompute
     std::string ops;                        ///< what a decoder layer keeps, written out
 };
 
 /// Sizes of a stage's activations in one recomputation mode.
 struct StageActivations {
-    Count layers;  ///< micro-batches in flight x layers x what a layer keeps
-    Count ends;    ///< embedding dropout and token ids on the first stage; final norm, head input, targets on the last
-    Count working_set;  ///< one layer's recomputed tensors, beyond the logits that are freed before them
-    Count total() const { return layers + ends + working_set; }
+    Count layers;    ///< micro-batches in flight x layers x what a layer keeps
+    Count ends;      ///< outside the layers: token ids, positions, embedding dropout, final norm, head input, targets
+    Count loss;      ///< last stage: the logits' copies and the ends that are freed before the layers' backward
+    Count needed;    ///< one layer's backward, with the gradient of a tied head that waits meanwhile
+    Count backward;  ///< what of it goes beyond `loss`
+    Count total() const { return layers + ends + backward; }
 };
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    std::int64_t in_flight, Recompute mode);
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    std::int64_t in_flight);
 
-/// The logits' copies at the loss, of one micro-batch: e + 12 bytes a vocabulary entry and token (see logits_term).
+/// The logits' copies of one micro-batch at their peak (see logits_term).
 Count logits_peak(const Plan& plan);
 /// Last stage only.
 Term logits_term(const Plan& plan, std::int64_t in_flight);

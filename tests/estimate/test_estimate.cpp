@@ -74,23 +74,31 @@ TEST(Estimate, RecomputationModesAreWhatTheirPlansSay) {
 TEST(Estimate, RecomputedLayerCountsBeyondTheLogitsOnly) {
     const auto plan = gpu_plan("llama-7b", {"layout.pp=2", "layout.accumulation=4", "layout.recompute=full"});
     const auto stages = estimated(plan).stages;
-    const Bytes input = 2 * 2048 * 4096;
+    const Bytes input = 2 * 2048 * 4096, gradients = 2 * (2048 + 4096) * 11008 + 2 * input;
     const Bytes layer = estimated(gpu_plan("llama-7b")).stages.at(0).activations_per_layer;
-    EXPECT_EQ(bytes_of_term(stages.at(0), "recompute_working_set"), layer - input);
-    // 2048 x 32000 logits of 14 B are more than a layer's activations.
-    EXPECT_EQ(bytes_of_term(stages.at(1), "recompute_working_set"), 0);
+    EXPECT_EQ(bytes_of_term(stages.at(0), "layer_backward"), layer - input + gradients);
+    // On the last stage the logits (2048 x 32000 of 12 B), final norm and head input are freed before.
+    EXPECT_EQ(bytes_of_term(stages.at(1), "layer_backward"), 0);
+    const auto wide = estimated(gpu_plan("llama-7b", {"layout.recompute=full", "model.vocab_size=256"})).stages.at(0);
+    const Bytes logits = bytes_of_term(wide, "logits_and_loss");
+    EXPECT_EQ(bytes_of_term(wide, "layer_backward"), layer - input + gradients - logits - 2 * input - 4 * 2048);
 }
 
 TEST(Estimate, LogitsAreOnTheLastStageInFp32) {
     const auto stages = estimated(gpu_plan("llama-3-8b", {"layout.pp=2", "layout.accumulation=4"})).stages;
     EXPECT_EQ(stages.at(0).find("logits_and_loss"), nullptr);
-    EXPECT_EQ(bytes_of_term(stages.at(1), "logits_and_loss"), 2048LL * 128256 * (2 + 12));
+    EXPECT_EQ(bytes_of_term(stages.at(1), "logits_and_loss"), 2048LL * 128256 * 12);
     const auto split = estimated(gpu_plan("llama-3-8b", {"layout.tp=8"})).stages;
-    EXPECT_EQ(bytes_of_term(split.at(0), "logits_and_loss"), 2048LL * 128256 / 8 * (2 + 12));
+    EXPECT_EQ(bytes_of_term(split.at(0), "logits_and_loss"), 2048LL * 128256 / 8 * 12);
     // GPipe's last stage keeps the log-softmax of each micro-batch.
     const auto gpipe =
         estimated(gpu_plan("llama-3-8b", {"layout.pp=2", "layout.accumulation=4", "layout.schedule=gpipe"}));
-    EXPECT_EQ(bytes_of_term(gpipe.stages.at(1), "logits_and_loss"), 2048LL * 128256 * (2 + 12 + 3 * 4));
+    EXPECT_EQ(bytes_of_term(gpipe.stages.at(1), "logits_and_loss"), 2048LL * 128256 * (12 + 3 * 4));
+}
+
+TEST(Estimate, FewTokensPeakAtTheGradientOfTheHead) {
+    const auto rank = estimated(gpu_plan("llama-3-8b", {"data.sequence_length=128"})).stages.at(0);
+    EXPECT_EQ(bytes_of_term(rank, "logits_and_loss"), 2LL * (128 * 128256 + 128256LL * 4096 + 128 * 4096));
 }
 
 TEST(Estimate, CommunicationBuffersAreNamed) {
