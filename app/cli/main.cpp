@@ -31,9 +31,8 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     for (const CLI::App* command :
          app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
         if (command->get_name() == word) return "";
-        names.push_back(command->get_name());
+        if (!command->get_group().empty()) names.push_back(command->get_name());
     }
-    if (word == "supervise") return "";
     return fmt::format("there is no command \"{}\"{}; the commands are {}", word, did_you_mean(word, names),
                        fmt::join(names, ", "));
 }
@@ -65,6 +64,9 @@ int main(int argc, char** argv) try {
             app.exit(error);  // --help, --version
             const auto written = cli::finish_output();
             return written ? 0 : report(written.error());
+        }
+        if (const std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) {
+            return report(bad_input("{}", unknown).value());
         }
         return report(
             bad_input("{}; `plimsoll --help` and `plimsoll COMMAND --help` show the usage", one_line(error.what()))

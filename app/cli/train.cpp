@@ -25,6 +25,11 @@ Result<Plan> with_options(Plan plan, const Arguments& arguments) {
     if (arguments.steps >= 0) {
         if (arguments.steps == 0) return bad_input("--steps is 0: 1 or more is needed");
         plan.training.steps = arguments.steps;
+        if (plan.lr.warmup_steps > arguments.steps) {
+            warn(fmt::format("lr.warmup_steps is {} now, not {}: the run has {} steps", arguments.steps,
+                             plan.lr.warmup_steps, arguments.steps));
+            plan.lr.warmup_steps = arguments.steps;
+        }
     }
     if (!arguments.data.empty()) plan.data.path = arguments.data;
     if (arguments.ranks != 0) return with_ranks(std::move(plan), arguments.ranks);

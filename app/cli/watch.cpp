@@ -43,6 +43,7 @@ bool may_come(const std::string& name) {
 Result<int> print_json(const Arguments& arguments, const RunTelemetry& telemetry) {
     const auto& all = telemetry.series().series();
     std::vector<std::string> names = arguments.series;
+    std::erase(names, "");  // how CLI11 gives an option without values
     if (names.empty()) {
         for (const auto& [name, points] : all) names.push_back(name);
     }

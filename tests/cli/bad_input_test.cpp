@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person may get wrong: one clear sentence, exit code 2, nothing overwritten, nothing left behind.
+#include <sys/stat.h>
+
+#include "core/run/run_lock.h"
+#include "tests/cli/program.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BadInputTest : public CliTest {
+protected:
+    void expect_all_refuse(const std::vector<std::string>& plan, const std::string& words) {
+        for (std::vector<std::string> command :
+             {std::vector<std::string>{"estimate"}, {"export", "deepspeed"}, {"train", "--run", path("run")}}) {
+            command.insert(command.end(), plan.begin(), plan.end());
+            expect_refused(command, words);
+        }
+        EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+    }
+};
+
+TEST_F(BadInputTest, WrongJsonSaysWhere) {
+    put_contents(folder / "plan.json", "{\n  \"plimsoll\": 1,\n  \"layout\" {}\n}");
+    expect_all_refuse({path("plan.json")}, "plan.json, line 3");
+    put_contents(folder / "plan.json", "");
+    expect_all_refuse({path("plan.json")}, "plan.json");
+    put_contents(folder / "plan.json", R"({"plimsoll": 1, "layout": {"dp": "two"}})");
+    expect_all_refuse({path("plan.json")}, "layout.dp");
+}
+
+TEST_F(BadInputTest, MissingFileNamesTheNearestPreset) {
+    expect_all_refuse({path("none.json")}, "none.json");
+    expect_refused({"estimate", "llama-7"}, "did you mean \"llama-7b\"?");
+}
+
+TEST_F(BadInputTest, FolderOrDeviceIsNoPlan) {
+    expect_all_refuse({folder.path().string()}, "folder");
+    ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+    expect_all_refuse({path("pipe")}, "not a regular file");
+}
+
+TEST_F(BadInputTest, ImpossiblePlansSayWhatToChange) {
+    expect_all_refuse({"llama-tiny", "--set", "model.num_heads=5"}, "5");
+    expect_all_refuse({"llama-tiny", "--set", "layout.tp=8", "layout.dp=1", "cluster.gpus_per_node=8"}, "tp");
+    expect_all_refuse({"cpu-demo", "--set", "layout.dp=3"}, "dp");
+    expect_all_refuse({"cpu-demo", "--set", "layot.dp=3"}, "did you mean \"layout.dp\"?");
+    expect_all_refuse({"cpu-demo", "--set", "layout.dp=many"}, "layout.dp");
+    expect_refused({"train", "--ranks", "3", "--run", path("run")}, "does not divide among 3 ranks");
+    expect_refused({"train", "--ranks", "0x", "--run", path("run")}, "--ranks");
+    expect_refused({"train", "--steps", "0", "--run", path("run")}, "--steps is 0");
+    expect_refused({"estimate", "llama-2-70b-64xh100", "--gpus", "12"}, "multiple of 16");
+    expect_refused({"estimate", "--gpu", "A10000"}, "A10000");
+}
+
+TEST_F(BadInputTest, WhatTheEngineCannotTrainYetIsSaidAtOnce) {
+    const auto expect_untrainable = [&](std::vector<std::string> plan, const std::string& words) {
+        plan.insert(plan.begin(), {"train", "--run", path("run")});
+        expect_refused(plan, words);
+        EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+    };
+    expect_untrainable({"t5-11b"}, "encoder-decoder");
+    expect_untrainable({"mixtral-8x7b"}, "experts");
+    expect_untrainable({"cpu-demo", "--set", "layout.zero_stage=2"}, "layout.zero_stage=0");
+    expect_untrainable({"cpu-demo", "--set", "layout.tp=2", "layout.dp=1"}, "layout.tp=1");
+}
+
+TEST_F(BadInputTest, CorpusThatCannotBeUsedIsNamed) {
+    const auto expect_no_corpus = [&](const std::string& data, const std::string& words) {
+        expect_refused({"train", "--data", data, "--run", path("run")}, words);
+        EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+    };
+    expect_no_corpus(path("none.txt"), "none.txt");
+    put_contents(folder / "short.txt", "In the beginning");
+    expect_no_corpus(path("short.txt"), "short.txt");
+    put_contents(folder / "empty.txt", "");
+    expect_no_corpus(path("empty.txt"), "empty.txt");
+    std::filesystem::create_directories(folder / "nothing");
+    expect_no_corpus(path("nothing"), "nothing");
+}
+
+TEST_F(BadInputTest, RunFolderInUseIsLeftAlone) {
+    use_fake_worker();
+    ::setenv("FAKE_RANKS", "ok", 1);
+    ASSERT_EQ(plimsoll({"train", "--data", path("corpus.txt"), "--run", path("run")}).code, 0);
+    const std::string plan = contents_of(folder / "run/plan.json"), state = contents_of(folder / "run/run.json");
+    expect_refused({"train", "--data", path("corpus.txt"), "--run", path("run")}, "holds a run already");
+    expect_refused({"train", "--resume", "--run", path("run"), "--set", "optimizer.lr=1"},
+                   "optimizer.lr was 0.003 and is 1");
+    {
+        const auto lock = RunLock::take(folder / "run/lock");
+        ASSERT_TRUE(lock);
+        expect_refused({"train", "--data", path("corpus.txt"), "--run", path("run")}, "in use by a live run");
+        expect_refused({"train", "--resume", "--run", path("run")}, "in use by a live run");
+    }
+    EXPECT_EQ(contents_of(folder / "run/plan.json"), plan);
+    EXPECT_EQ(contents_of(folder / "run/run.json"), state);
+}
+
+TEST_F(BadInputTest, DiskThatIsTooFullIsToldBeforeAnythingIsMade) {
+    expect_refused({"train", "--data", path("corpus.txt"), "--run", path("run"), "--set",
+                    "training.keep_checkpoints=1000000", "training.checkpoint_every=1", "training.steps=1000000"},
+                   "the disk is too full");
+    EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+    expect_refused({"export", "deepspeed", "-o", "/dev/full/ds.json"}, "/dev/full/ds.json");
+}
+
+TEST_F(BadInputTest, RunsThatAreNotThereAreNamed) {
+    expect_refused({"watch", "nothing-here"}, "nothing-here");
+    expect_refused({"watch"}, "there is no run");
+    expect_refused({"stop", folder.path().string()}, "is no run folder");
+    expect_refused({"train", "--resume", "--run", path("none")}, "none");
+    expect_refused({"train", "--resume"}, "there is no run");
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/estimate.h"
+
+#include "core/plan/plan_io.h"
+#include "tests/cli/program.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EstimateTest : public CliTest {};
+
+TEST_F(EstimateTest, JsonHoldsParametersAndTheTermsOfCore) {
+    const Json json = json_of(plimsoll({"estimate", "llama-7b-4xa100", "--json"}));
+    EXPECT_EQ(json["model"]["parameters"], 6738415616);  // transformers' LlamaForCausalLM
+    const auto plan = plan_from_argument("llama-7b-4xa100");
+    ASSERT_TRUE(plan);
+    const auto estimate = estimate_memory(plan->plan);
+    ASSERT_TRUE(estimate);
+    EXPECT_EQ(json, to_json(*estimate, plan->plan));
+}
+
+TEST_F(EstimateTest, GpuAndSettingsChangeThePlan) {
+    const Json json = json_of(
+        plimsoll({"estimate", "llama-7b", "--gpu", "h100", "--gpus", "8", "--set", "layout.zero_stage=3", "--json"}));
+    const auto named = plan_from_argument("llama-7b");
+    Plan plan = named->plan;
+    plan.cluster.gpu = "H100 SXM5 80GB";
+    plan.cluster.gpus_per_node = 8;
+    plan.cluster.nodes = 1;
+    const std::int64_t each = plan.layout.global_batch() / 8;
+    plan.layout.dp = 8;
+    plan.layout.accumulation = each / plan.layout.micro_batch;
+    plan.layout.zero_stage = 3;
+    EXPECT_EQ(json, to_json(*estimate_memory(plan), plan));
+}
+
+TEST_F(EstimateTest, TextHasEveryTermTheBarAndTheVerdict) {
+    const Output output = plimsoll({"estimate", "llama-7b-4xa100", "--sources"});
+    EXPECT_EQ(output.code, 0) << output.err;
+    const auto plan = plan_from_argument("llama-7b-4xa100");
+    const auto estimate = estimate_memory(plan->plan);
+    for (const Term& term : estimate->stages[0].terms) {
+        EXPECT_THAT(output.out, HasSubstr(term.name.substr(0, 30)));
+        EXPECT_THAT(output.out, HasSubstr(format_bytes(term.bytes)));
+    }
+    EXPECT_THAT(output.out, HasSubstr("6,738,415,616 parameters"));
+    EXPECT_THAT(output.out, HasSubstr("  PPP"));
+    EXPECT_THAT(output.out, HasSubstr(fmt::format("Fits: {} of {}", format_bytes(estimate->stages[0].total()),
+                                                  format_bytes(estimate->usable))));
+    EXPECT_THAT(output.out, HasSubstr("Rules of thumb"));
+    const Output large = plimsoll({"estimate", "llama-3-405b", "--gpus", "8"});
+    EXPECT_EQ(large.code, 0);
+    EXPECT_THAT(large.out, HasSubstr("Does not fit: "));
+}
+
+TEST_F(EstimateTest, StagesThatDifferEachHaveTheirTable) {
+    const Output output = plimsoll({"estimate", "llama-2-70b-64xh100"});
+    EXPECT_THAT(output.out, HasSubstr("Stage 0"));
+    EXPECT_THAT(output.out, HasSubstr("Stage 1"));
+    // (p - 1) / (m + p - 1) with p = 2, m = 64: 1 / 65
+    EXPECT_THAT(output.out, HasSubstr("Pipeline bubble: 1.5 %"));
+}
+
+TEST_F(EstimateTest, PlanMayStandBehindTheSettings) {
+    const Json json = json_of(plimsoll({"estimate", "--json", "--set", "layout.micro_batch=1", "gpt2"}));
+    EXPECT_EQ(json["model"]["parameters"], 124439808);  // transformers' GPT2LMHeadModel
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/program.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+
+class UsageTest : public CliTest {};
+
+const std::vector<std::vector<std::string>> commands{{},
+                                                     {"estimate"},
+                                                     {"train"},
+                                                     {"watch"},
+                                                     {"runs"},
+                                                     {"stop"},
+                                                     {"export"},
+                                                     {"import"},
+                                                     {"presets"},
+                                                     {"schema"},
+                                                     {"machine"},
+                                                     {"export", "deepspeed"},
+                                                     {"import", "hf"},
+                                                     {"supervise"}};
+
+TEST_F(UsageTest, EveryCommandHasHelpAndVersion) {
+    for (const auto& command : commands) {
+        auto with = [&](const char* option) {
+            auto arguments = command;
+            arguments.emplace_back(option);
+            return plimsoll(arguments);
+        };
+        const Output help = with("--help"), version = with("--version");
+        EXPECT_EQ(help.code, 0) << ::testing::PrintToString(command);
+        EXPECT_THAT(help.out, HasSubstr("Usage: ")) << ::testing::PrintToString(command);
+        EXPECT_EQ(help.err, "");
+        EXPECT_EQ(version.code, 0) << ::testing::PrintToString(command);
+        EXPECT_EQ(version.out, "plimsoll " PLIMSOLL_VERSION "\n") << ::testing::PrintToString(command);
+    }
+}
+
+TEST_F(UsageTest, WrongUsageIsOneSentenceAndExitCodeTwo) {
+    expect_refused({}, "A subcommand is required");
+    expect_refused({"estimat"}, "there is no command \"estimat\" (did you mean \"estimate\"?)");
+    expect_refused({"estimate", "--no-such"}, "--no-such");
+    expect_refused({"estimate", "--gpus", "many"}, "--gpus");
+    expect_refused({"export"}, "subcommand");
+    expect_refused({"import", "hf"}, "CONFIG");
+    expect_refused({"stop"}, "RUN");
+    expect_refused({"watch", "--once", "--follow"}, "excludes");
+}
+
+TEST_F(UsageTest, ResultThatCannotBeWrittenIsAnError) {
+    const int code = std::system(PLIMSOLL_BIN_DIR "/plimsoll presets > /dev/full 2> /dev/null");
+    EXPECT_EQ(WEXITSTATUS(code), 1);
+}
+
+TEST_F(UsageTest, ReaderThatHasEnoughIsNoError) {
+    const std::string command =
+        "bash -c '" PLIMSOLL_BIN_DIR "/plimsoll presets 2>" + path("err") + " | head -1 > /dev/null'";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(contents_of(folder / "err"), "");
+}
+
+TEST_F(UsageTest, NoEscapeSequencesWhereThereIsNoTerminal) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"estimate", "llama-7b"}, {"presets"}, {"runs"}, {"machine"}}) {
+        const Output output = plimsoll(command);
+        EXPECT_EQ(output.code, 0);
+        EXPECT_EQ(output.out.find('\x1b'), std::string::npos) << command[0];
+    }
+}
+
+TEST_F(UsageTest, PresetsSchemaAndMachineTellWhatThereIs) {
+    const Output presets = plimsoll({"presets"});
+    EXPECT_THAT(presets.out, HasSubstr("cpu-demo"));
+    // transformers' own count, as in the oracles of the plan tests
+    EXPECT_THAT(presets.out, ::testing::ContainsRegex("llama-7b +6,738,415,616 parameters"));
+    EXPECT_THAT(presets.out, HasSubstr("A100 SXM4 80GB"));
+    const Json schema = json_of(plimsoll({"schema"}));
+    EXPECT_EQ(schema.value("$schema", ""), "https://json-schema.org/draft/2020-12/schema");
+    EXPECT_TRUE(schema["properties"].contains("layout"));
+    const Json machine = json_of(plimsoll({"machine", "--json"}));
+    EXPECT_GE(machine["cores"], 1);
+    EXPECT_GT(machine["ram_bytes"], machine["ram_available_bytes"]);
+}
+
+}  // namespace
+}  // namespace plimsoll
