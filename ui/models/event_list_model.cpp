@@ -8,6 +8,15 @@
 
 namespace plimsoll::ui {
 
+namespace {
+
+// Samples have their own place; the supervisor's start and end are told better by rank 0.
+bool isListed(const std::string& kind) {
+    return kind != "sample" && kind != "supervise" && kind != "finished" && kind != "stopped";
+}
+
+}  // namespace
+
 void EventListModel::setEvents(const std::vector<Event>& events) {
     const double first = events.empty() ? 0 : events.front().time;
     const double last = events.empty() ? 0 : events.back().time;
@@ -18,7 +27,7 @@ void EventListModel::setEvents(const std::vector<Event>& events) {
 
     std::vector<Row> rows;
     for (auto event = events.rbegin(); event != events.rend() && rows.size() < shown_at_most; ++event) {
-        if (event->kind == "sample") continue;
+        if (!isListed(event->kind)) continue;
         rows.push_back(
             {event->step, event->time, QString::fromStdString(event->kind), QString::fromStdString(event->sentence)});
     }

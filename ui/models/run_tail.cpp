@@ -157,9 +157,9 @@ void RunTail::readFiles(RunPiece& piece) {
             continue;
         }
         if (file.reader.damaged() > 0)
-            problem_ = tr("Rank %1's record has %n damaged place(s); what they held is missing.", nullptr,
-                          static_cast<int>(std::min<std::size_t>(file.reader.damaged(), 1'000'000)))
-                           .arg(rank);
+            problem_ = tr("The record of rank %1 is damaged in places (%2); what they held is missing from the plots.")
+                           .arg(rank)
+                           .arg(file.reader.damaged());
         piece.at_end = piece.at_end && file.reader.at_end();
         if (!batch->empty()) piece.batches.emplace_back(rank, std::move(*batch));
     }

@@ -26,6 +26,8 @@ QString clock(double seconds) {
                  : QLocale().toString(when, QLocale::ShortFormat);
 }
 
+QString ranksText(std::int64_t ranks) { return ranks == 1 ? Words::tr("1 rank") : Words::tr("%1 ranks").arg(ranks); }
+
 // "3 h 23 min", "12 min", "45 s": what a person plans with.
 QString duration(double seconds) {
     const auto total = static_cast<qint64>(std::llround(std::min(seconds, 1e12)));
@@ -101,7 +103,7 @@ QString statusWords(const RunModel& run) {
     const RunState& state = run.state();
     const QString status = runStatusText(state.status);
     if (state.started <= 0) return status;
-    const QString ranks = Words::tr("%n rank(s)", nullptr, static_cast<int>(state.world_size));
+    const QString ranks = ranksText(state.world_size);
     if (state.ended > 0)
         return Words::tr("%1 on %2 at %3 after %4")
             .arg(status, ranks, clock(state.ended), duration(run.secondsElapsed()));
@@ -199,7 +201,9 @@ QString lossScaleWords(const RunModel& run) {
     const auto overflows = std::count_if(run.events().begin(), run.events().end(),
                                          [](const Event& event) { return event.kind == "overflow"; });
     return joined({latestText(run, series::loss_scale, ValueKind::PowerOfTwo),
-                   overflows > 0 ? Words::tr("%n overflow(s)", nullptr, static_cast<int>(overflows)) : QString()});
+                   overflows == 0   ? QString()
+                   : overflows == 1 ? Words::tr("1 overflow")
+                                    : Words::tr("%1 overflows").arg(overflows)});
 }
 
 QString throughputWords(const RunModel& run) {
@@ -264,9 +268,10 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
 }
 
 EventTone eventTone(const std::string& kind) {
-    for (const char* quiet : {"start", "checkpoint", "resume", "sample", "stop", "end", "finished", "validation"})
+    for (const char* quiet : {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise",
+                              "stop_requested", "stopped", "finished"})
         if (kind == quiet) return EventTone::Quiet;
-    for (const char* bad : {"error", "failed", "spike", "nonfinite", "non_finite"})
+    for (const char* bad : {"error", "failed", "spike", "nonfinite"})
         if (kind == bad) return EventTone::Bad;
     return EventTone::Warn;
 }
@@ -278,7 +283,7 @@ QString eventLabel(const std::string& kind) {
     if (kind == "stop") return Words::tr("stopped");
     if (kind == "error" || kind == "failed") return Words::tr("failed");
     if (kind == "spike") return Words::tr("spike");
-    if (kind == "nonfinite" || kind == "non_finite") return Words::tr("not finite");
+    if (kind == "nonfinite") return Words::tr("not finite");
     return QString::fromStdString(kind);
 }
 

@@ -33,9 +33,10 @@ void EventDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->setFont(option.font);
     const QRect inside = option.rect.adjusted(0, padding, 0, -padding);
     const int column = stepWidth(option.fontMetrics);
+    const qulonglong step = index.data(EventListModel::StepRole).toULongLong();  // 0: of no step
     painter->setPen(theme.muted);
     painter->drawText(QRect(inside.left(), inside.top(), column, inside.height()), Qt::AlignLeft | Qt::AlignTop,
-                      QLocale().toString(index.data(EventListModel::StepRole).toULongLong()));
+                      step == 0 ? QString() : QLocale().toString(step));
     painter->setPen(index.data(EventListModel::SeriousRole).toBool() ? theme.water : theme.ink);
     painter->drawText(inside.adjusted(column + gap, 0, 0, 0), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
                       index.data().toString());

@@ -2,6 +2,7 @@
 #include "ui/pages/watch_card.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/control/lr_schedule.h"
@@ -15,7 +16,9 @@ namespace {
 
 constexpr int most_rank_lines = 16;   // more only hide one another
 constexpr int both_memory_lines = 4;  // ranks up to which memory shows now and peak, not only the peak
-constexpr int most_checkpoint_flags = 6;
+// Neighbouring ranks get colours that are far apart.
+constexpr std::array rank_colours{3, 0, 2, 1, 4, 5};
+int rankColour(int rank) { return rank_colours[static_cast<std::size_t>(rank) % rank_colours.size()]; }
 
 QString titleOf(WatchPlot kind) {
     switch (kind) {
@@ -63,9 +66,9 @@ PlotLine WatchCard::line(const QString& name, const char* series, int category, 
             .category = category};
 }
 
-void WatchCard::addRankLines(PlotContent& content, const char* series, int first_category) const {
+void WatchCard::addRankLines(PlotContent& content, const char* series) const {
     for (int rank = 0; rank < std::min(run_->rankCount(), most_rank_lines); ++rank)
-        content.lines.push_back(line(tr("rank %1").arg(rank), series, (first_category + rank * 2) % 6, rank));
+        content.lines.push_back(line(tr("rank %1").arg(rank), series, rankColour(rank), rank));
 }
 
 PlotContent WatchCard::content() const {
@@ -88,7 +91,7 @@ PlotContent WatchCard::content() const {
             if (plan && plan->training.steps > 0)
                 content.planned = [schedule = plan->lr, peak = plan->optimizer.lr,
                                    steps = plan->training.steps](double x) {
-                    const auto step = static_cast<std::int64_t>(std::llround(x));
+                    const auto step = static_cast<std::int64_t>(std::llround(x)) - 1;  // step 1 is update 0
                     return learning_rate(schedule, peak, std::clamp<std::int64_t>(step, 0, steps - 1), steps);
                 };
             break;
@@ -105,13 +108,12 @@ PlotContent WatchCard::content() const {
             content.kind = ValueKind::Bytes;
             if (run_->rankCount() <= both_memory_lines) {
                 for (int rank = 0; rank < run_->rankCount(); ++rank)
-                    content.lines.push_back(
-                        line(tr("rank %1 now").arg(rank), series::memory, (3 + rank * 2) % 6, rank));
+                    content.lines.push_back(line(tr("rank %1 now").arg(rank), series::memory, rankColour(rank), rank));
                 for (int rank = 0; rank < run_->rankCount(); ++rank)
                     content.lines.push_back(
-                        line(tr("rank %1 peak").arg(rank), series::memory_peak, (3 + rank * 2) % 6, rank));
+                        line(tr("rank %1 peak").arg(rank), series::memory_peak, rankColour(rank), rank));
             } else {
-                addRankLines(content, series::memory_peak, 3);
+                addRankLines(content, series::memory_peak);
             }
             if (!run_->predictedMemory().empty()) {
                 const auto [low, high] =
@@ -124,7 +126,7 @@ PlotContent WatchCard::content() const {
             break;
         case WatchPlot::StepTime:
             content.kind = ValueKind::Seconds;
-            addRankLines(content, series::step_time, 2);
+            addRankLines(content, series::step_time);
             break;
     }
     return content;
@@ -133,21 +135,18 @@ PlotContent WatchCard::content() const {
 std::vector<PlotFlag> WatchCard::flags() const {
     std::vector<PlotFlag> flags;
     const auto& events = run_->events();
-    const auto checkpoints =
-        std::count_if(events.begin(), events.end(), [](const Event& event) { return event.kind == "checkpoint"; });
-    auto skip = checkpoints > most_checkpoint_flags ? checkpoints - 1 : 0;  // of many only the latest
+    // Of the checkpoints the latest matters: a run goes on from it.
+    const auto latest =
+        std::find_if(events.rbegin(), events.rend(), [](const Event& e) { return e.kind == "checkpoint"; });
     for (const Event& event : events) {
         const EventTone tone = eventTone(event.kind);
         const bool checkpoint = event.kind == "checkpoint";
         bool wanted = false;
-        if (kind_ == WatchPlot::Loss) wanted = checkpoint || event.kind == "resume" || tone != EventTone::Quiet;
+        if (kind_ == WatchPlot::Loss)
+            wanted = (checkpoint && &event == &*latest) || event.kind == "resume" || tone != EventTone::Quiet;
         if (kind_ == WatchPlot::Loss && event.kind == "overflow") wanted = false;
         if (kind_ == WatchPlot::LossScale) wanted = event.kind == "overflow";
-        if (checkpoint && skip > 0) {
-            --skip;
-            wanted = false;
-        }
-        if (!wanted) continue;
+        if (!wanted || event.step == 0) continue;
         flags.push_back({.step = static_cast<double>(event.step),
                          .label = eventLabel(event.kind),
                          .tone = tone == EventTone::Bad    ? Tone::Bad

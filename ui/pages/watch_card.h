@@ -35,7 +35,7 @@ private:
     PlotContent content() const;
     std::vector<PlotFlag> flags() const;
     PlotLine line(const QString& name, const char* series, int category, int rank = 0) const;
-    void addRankLines(PlotContent& content, const char* series, int first_category) const;
+    void addRankLines(PlotContent& content, const char* series) const;
     void showFigures();
 
     WatchPlot kind_;

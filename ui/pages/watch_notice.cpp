@@ -15,6 +15,7 @@ WatchNotice::WatchNotice(QWidget* parent)
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    button_->setProperty("primary", true);
     bar_->setTextVisible(false);
     bar_->setFixedWidth(160);
     bar_->setRange(0, 1000);

@@ -6,6 +6,7 @@
 #include <QDesktopServices>
 #include <QGridLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -19,6 +20,7 @@
 #include "ui/pages/watch_side.h"
 #include "ui/plots/line_plot.h"
 #include "ui/plots/step_axis.h"
+#include "ui/widgets/combo_box.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -40,11 +42,13 @@ WatchPage::WatchPage(RunModel* model, QWidget* parent)
       model_(model),
       axis_(new StepAxis(this)),
       runs_(new RunListModel(runs_folder(), this)),
-      picker_(new QComboBox(this)),
+      picker_(new ComboBox(this)),
       status_(new QLabel(this)),
       progress_(new QLabel(this)),
       notice_(new WatchNotice(this)),
+      whole_run_(new QPushButton(tr("Show the whole run"), this)),
       column_(new QVBoxLayout(this)),
+      notice_row_(new QHBoxLayout),
       scroll_(new QScrollArea(this)),
       grid_(new QGridLayout),
       side_(new WatchSide(model, axis_, this)) {
@@ -76,13 +80,23 @@ void WatchPage::build() {
     picker_->setMaxVisibleItems(16);
     picker_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     picker_->setMinimumContentsLength(30);
+    picker_->setStyleSheet(
+        QStringLiteral("QComboBox:!hover:!focus { background: palette(window); border-color: palette(window); }"
+                       "QComboBox { padding-left: 4px; }"));
     status_->setProperty("tone", "muted");
     status_->setTextFormat(Qt::PlainText);
     progress_->setTextFormat(Qt::RichText);
+    whole_run_->setProperty("link", true);
+    whole_run_->setAccessibleName(whole_run_->text());
+    whole_run_->setToolTip(tr("Goes back from the zoomed steps and follows the run (Home, or double click in a plot)"));
+    whole_run_->hide();
+    connect(whole_run_, &QPushButton::clicked, axis_, &StepAxis::follow);
+    connect(axis_, &StepAxis::changed, this, [this] { whole_run_->setVisible(!axis_->following()); });
     auto* head = new QHBoxLayout;
     head->setSpacing(8);
     head->addWidget(picker_);
     head->addWidget(status_, 1);
+    head->addWidget(whole_run_);
     head->addWidget(progress_);
 
     auto* content = new QWidget(this);
@@ -105,7 +119,11 @@ void WatchPage::build() {
     column_->setSpacing(10);
     column_->addLayout(head);
     column_->addStretch();
-    column_->addWidget(notice_);
+    // Without plots the sentence stands in the middle of the page, not wider than a person reads.
+    notice_row_->addStretch();
+    notice_row_->addWidget(notice_);
+    notice_row_->addStretch();
+    column_->addLayout(notice_row_);
     column_->addWidget(scroll_);
     column_->addStretch();
 }
@@ -162,12 +180,10 @@ void WatchPage::updateNotice() {
     const auto notice = runs_->isRead() || model_->isOpen() ? noticeFor(*model_, runs_->rowCount() == 0) : std::nullopt;
     const bool empty = notice ? notice->empty : !model_->isOpen();
     scroll_->setVisible(!empty);
-    // Without plots the sentence stands in the middle of the page.
     column_->setStretch(SpaceAbove, empty ? 2 : 0);
     column_->setStretch(ScrollRow, empty ? 0 : 1);
     column_->setStretch(SpaceBelow, empty ? 3 : 0);
-    column_->setAlignment(notice_, empty ? Qt::AlignHCenter : Qt::Alignment());
-    notice_->setMinimumWidth(empty ? 480 : 0);
+    for (int i = 0; i < 3; ++i) notice_row_->setStretch(i, i == 1 ? 3 : empty ? 2 : 0);
     if (!notice) {
         notice_->hide();
     } else if (notice->loading) {

@@ -9,7 +9,9 @@
 
 class QComboBox;
 class QGridLayout;
+class QHBoxLayout;
 class QLabel;
+class QPushButton;
 class QScrollArea;
 class QVBoxLayout;
 
@@ -60,7 +62,9 @@ private:
     QLabel* status_;
     QLabel* progress_;
     WatchNotice* notice_;
+    QPushButton* whole_run_;
     QVBoxLayout* column_;
+    QHBoxLayout* notice_row_;
     QScrollArea* scroll_;
     QGridLayout* grid_;
     QList<WatchCard*> cards_;

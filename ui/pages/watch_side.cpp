@@ -3,7 +3,8 @@
 
 #include <QListView>
 #include <QPlainTextEdit>
-#include <QTextBlock>
+#include <QTextCursor>
+#include <QTextEdit>
 #include <QVBoxLayout>
 
 #include "ui/models/event_list_model.h"
@@ -38,7 +39,8 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
     view_->setMinimumHeight(90);
     event_card->body()->addWidget(view_);
     const auto jump = [axis](const QModelIndex& index) {
-        if (index.isValid()) axis->reveal(index.data(EventListModel::StepRole).toDouble());
+        if (index.data(EventListModel::StepRole).toULongLong() > 0)
+            axis->reveal(index.data(EventListModel::StepRole).toDouble());
     };
     connect(view_, &QListView::clicked, axis, jump);
     connect(view_, &QListView::activated, axis, jump);
@@ -69,7 +71,15 @@ void WatchSide::updatePoints() {
 
     const auto sample = latestSample(*run_);
     const QString text = sample ? sample->prompt + sample->text : QString();
-    if (text != sample_->toPlainText()) sample_->setPlainText(text);
+    if (text != sample_->toPlainText()) {
+        sample_->setPlainText(text);
+        // The prompt is given, the rest is written: they must not look alike.
+        QTextEdit::ExtraSelection prompt;
+        prompt.cursor = QTextCursor(sample_->document());
+        prompt.cursor.setPosition(sample ? static_cast<int>(sample->prompt.size()) : 0, QTextCursor::KeepAnchor);
+        prompt.format.setForeground(Theme::of(palette()).muted);
+        sample_->setExtraSelections({prompt});
+    }
     sample_card_->setFact(sample ? tr("step %1").arg(formatStep(static_cast<double>(sample->step))) : QString());
 
     const LayerNorms norms = latestLayerNorms(*run_);

@@ -27,7 +27,8 @@ void BarPlot::setBars(std::vector<Bar> bars) {
         std::max_element(bars_.begin(), bars_.end(), [](const Bar& a, const Bar& b) { return !(a.value >= b.value); });
     setAccessibleDescription(largest == bars_.end()
                                  ? empty_text_
-                                 : tr("%n bar(s); the largest is %1", nullptr, static_cast<int>(bars_.size()))
+                                 : tr("Bars: %1; the largest is %2")
+                                       .arg(bars_.size())
                                        .arg(describe(static_cast<std::size_t>(largest - bars_.begin()))));
     update();
 }

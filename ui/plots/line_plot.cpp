@@ -21,7 +21,7 @@ QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& n
     button->setText(text);
     button->setAccessibleName(name);
     button->setToolTip(tip);
-    button->setAutoRaise(true);
+    button->setStyleSheet(QStringLiteral("QToolButton { padding: 0 6px; border-radius: 4px; }"));
     button->setFocusPolicy(Qt::NoFocus);  // the plot's keys do the same
     button->setFont(uiFont(-1.5));
     button->setCursor(Qt::ArrowCursor);
@@ -31,14 +31,18 @@ QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& n
 
 }  // namespace
 
-LinePlot::LinePlot(const QString& title, StepAxis* axis, QWidget* parent) : QWidget(parent), axis_(axis) {
+LinePlot::LinePlot(const QString& title, StepAxis* axis, QWidget* parent)
+    : QWidget(parent),
+      axis_(axis),
+      log_(cornerButton(this, tr("log"), tr("Logarithmic scale of %1").arg(title), tr("Logarithmic scale (L)"))),
+      reset_(cornerButton(this, tr("whole run"), tr("Show the whole run in %1").arg(title),
+                          tr("Show the whole run and follow it (Home, or double click)"))) {
     setAccessibleName(title);
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     setFont(uiFont(-1.5));
     setCursor(Qt::CrossCursor);
-    log_ = cornerButton(this, tr("log"), tr("Logarithmic scale of %1").arg(title), tr("Logarithmic scale (L)"));
     log_->setCheckable(true);
     reset_ = cornerButton(this, tr("whole run"), tr("Show the whole run in %1").arg(title),
                           tr("Show the whole run and follow it (Home, or double click)"));
@@ -48,13 +52,17 @@ LinePlot::LinePlot(const QString& title, StepAxis* axis, QWidget* parent) : QWid
     connect(axis_, &StepAxis::cursorChanged, this, qOverload<>(&QWidget::update));
 }
 
+LinePlot::~LinePlot() = default;
+
 void LinePlot::setContent(PlotContent content) {
+    painter_.reset();
     content_ = std::move(content);
     log_->setChecked(content_.log_scale);
     dataChanged();
 }
 
 void LinePlot::setFlags(std::vector<PlotFlag> flags) {
+    painter_.reset();
     content_.flags = std::move(flags);
     invalidate();
 }
@@ -101,12 +109,12 @@ void LinePlot::render(QPainter& painter, QRectF area, qreal ratio) const {
 }
 
 void LinePlot::invalidate() {
-    stale_ = true;
+    painter_.reset();
     placeButtons();
     update();
 }
 
-QRectF LinePlot::frame() const { return PlotPainter::frameOf(rect(), font()); }
+QRectF LinePlot::frame() const { return PlotPainter::frameOf(content_, rect(), font()); }
 StepRange LinePlot::shown() const { return PlotPainter::shownRange(content_, *axis_); }
 
 double LinePlot::stepAt(double x) const {
@@ -119,14 +127,13 @@ void LinePlot::paintEvent(QPaintEvent*) {
     const qreal ratio = devicePixelRatioF();
     const QSize pixels = (QSizeF(size()) * ratio).toSize();
     const Theme& theme = Theme::of(palette());
-    const PlotPainter plot(content_, *axis_, theme, font(), rect(), ratio);
-    if (stale_ || base_.size() != pixels || base_.devicePixelRatio() != ratio) {
+    if (!painter_ || base_.size() != pixels || base_.devicePixelRatio() != ratio) {
+        painter_ = std::make_unique<PlotPainter>(content_, *axis_, theme, font(), rect(), ratio);
         base_ = QPixmap(pixels);
         base_.setDevicePixelRatio(ratio);
         base_.fill(Qt::transparent);
         QPainter painter(&base_);
-        plot.paint(painter);
-        stale_ = false;
+        painter_->paint(painter);
     }
     QPainter painter(this);
     painter.drawPixmap(0, 0, base_);
@@ -136,7 +143,7 @@ void LinePlot::paintEvent(QPaintEvent*) {
         fill.setAlphaF(0.15F);
         painter.fillRect(QRectF(box.left(), frame().top(), box.width(), frame().height()), fill);
     } else {
-        plot.paintCursor(painter, hovered_ || hasFocus());
+        painter_->paintCursor(painter, hovered_ || hasFocus());
     }
     if (hasFocus()) {
         painter.setPen(QPen(theme.accent, 1));
@@ -148,13 +155,14 @@ void LinePlot::placeButtons() {
     const bool has_data = firstData() != nullptr;
     const bool active = hovered_ || hasFocus();
     log_->setVisible(has_data && content_.kind != ValueKind::PowerOfTwo && (active || content_.log_scale));
-    reset_->setVisible(has_data && !axis_->following());
-    int right = width() - 8;
+    reset_->setVisible(has_data && active && !axis_->following());
+    int right = width();
     for (QToolButton* button : {log_, reset_}) {
         if (button->isHidden()) continue;
         button->resize(button->sizeHint());
         right -= button->width();
-        button->move(right, static_cast<int>(frame().bottom()) - button->height() - 2);
+        button->move(right, 0);
+        right -= 4;
     }
 }
 

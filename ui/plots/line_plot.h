@@ -3,6 +3,7 @@
 // double click follows the run again; + − arrows Home and L do the same from the keyboard.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <QPixmap>
 #include <QWidget>
@@ -14,11 +15,15 @@ class QToolButton;
 
 namespace plimsoll::ui {
 
+class PlotPainter;
+
 class LinePlot : public QWidget {
     Q_OBJECT
 public:
     /// `title` becomes the accessible name. The axis may be shared with other plots and must outlive this one.
     LinePlot(const QString& title, StepAxis* axis, QWidget* parent = nullptr);
+
+    ~LinePlot() override;
 
     const PlotContent& content() const { return content_; }
     void setContent(PlotContent content);
@@ -67,8 +72,8 @@ private:
 
     StepAxis* axis_;
     PlotContent content_;
-    QPixmap base_;  ///< everything but the cursor
-    bool stale_ = true;
+    std::unique_ptr<PlotPainter> painter_;  ///< null when something has changed since
+    QPixmap base_;                          ///< everything but the cursor
     bool hovered_ = false;
     std::optional<QPointF> drag_from_;
     std::optional<QPointF> box_from_;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/plots/plot_content.h"
 
+#include <cmath>
+#include <limits>
+
 namespace plimsoll::ui {
 
 std::optional<std::size_t> pointAt(const Pyramid& data, double step) {
     if (data.size() == 0) return std::nullopt;
-    const std::size_t index = data.lower_bound(step);
-    if (index < data.size() && static_cast<double>(data.step(index)) == step) return index;
-    return index == 0 ? 0 : index - 1;
+    // Of several points of one step (an fp16 overflow repeats it) the last counts.
+    const std::size_t after = data.lower_bound(std::nextafter(step, std::numeric_limits<double>::infinity()));
+    return after == 0 ? 0 : after - 1;
 }
 
 std::optional<double> nearestStep(const Pyramid& data, double step) {

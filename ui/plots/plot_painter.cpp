@@ -15,6 +15,8 @@ namespace plimsoll::ui {
 namespace {
 
 constexpr double line_width = 1.5;
+// A stroked line costs by its length (0.2 µs a pixel): longer ones are drawn as spans.
+constexpr double longest_stroke = 2500;
 
 QString text(const char* words) { return QCoreApplication::translate("Plot", words); }
 
@@ -26,10 +28,10 @@ StepRange PlotPainter::shownRange(const PlotContent& content, const StepAxis& ax
     return content.whole_range && axis.following() ? axis.whole() : axis.range();
 }
 
-QRectF PlotPainter::frameOf(QRectF area, const QFont& font) {
+QRectF PlotPainter::frameOf(const PlotContent& content, QRectF area, const QFont& font) {
     const QFontMetricsF metrics(font);
-    return area.adjusted(metrics.horizontalAdvance(QStringLiteral("888 MiB")) + 8, metrics.height() / 2, -10,
-                         -metrics.height() - 5);
+    const double legend = content.lines.size() > 1 ? metrics.height() : metrics.height() / 2;
+    return area.adjusted(metrics.horizontalAdvance(QStringLiteral("888 MiB")) + 8, legend, -10, -metrics.height() - 5);
 }
 
 PlotPainter::PlotPainter(const PlotContent& content, const StepAxis& axis, const Theme& theme, const QFont& font,
@@ -38,7 +40,7 @@ PlotPainter::PlotPainter(const PlotContent& content, const StepAxis& axis, const
       axis_(axis),
       theme_(theme),
       font_(font),
-      frame_(frameOf(area, font)),
+      frame_(frameOf(content, area, font)),
       ratio_(ratio),
       range_(shownRange(content, axis)) {
     const auto count = static_cast<std::size_t>(std::max(1.0, std::round(frame_.width() * ratio_)));
@@ -48,9 +50,44 @@ PlotPainter::PlotPainter(const PlotContent& content, const StepAxis& axis, const
         const Pyramid* data = line.data ? line.data() : nullptr;
         if (data == nullptr || data->size() == 0) continue;
         has_data_ = true;
-        drawn_.push_back({&line, data, data->query(range_.from, range_.to + per_column, count + 1)});
+        drawn_.push_back({&line, data->query(range_.from, range_.to + per_column, count + 1), {}});
+        joinEdges(drawn_.back(), *data);
     }
     fitValues();
+    for (Drawn& drawn : drawn_)
+        if (const Pyramid* data = drawn.line->data()) addPoints(drawn, *data);
+}
+
+void PlotPainter::joinEdges(Drawn& drawn, const Pyramid& data) const {
+    // Where the range begins or ends between two points the line runs on to its edge.
+    const auto join = [&](Column& column, double step) {
+        const std::size_t after = data.lower_bound(step);
+        if (!column.empty || after == 0 || after == data.size()) return;
+        const double left = data.value(after - 1), right = data.value(after);
+        const auto from = static_cast<double>(data.step(after - 1)), to = static_cast<double>(data.step(after));
+        const double value = drawn.line->stepped ? left : left + (right - left) * (step - from) / (to - from);
+        if (std::isfinite(value)) column = {.empty = false, .first = value, .last = value, .min = value, .max = value};
+    };
+    join(drawn.columns.front(), range_.from);
+    join(drawn.columns.back(), range_.to);
+}
+
+void PlotPainter::addPoints(Drawn& drawn, const Pyramid& data) const {
+    std::size_t begin = data.lower_bound(range_.from);
+    std::size_t end = data.lower_bound(range_.to);
+    if (end - begin >= drawn.columns.size() / 2) return;
+    if (begin > 0) --begin;
+    end = std::min(end + 2, data.size());
+    std::vector<QPointF> points;
+    double length = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        const double y = std::isfinite(data.value(i)) ? yOf(data.value(i)) : std::numeric_limits<double>::quiet_NaN();
+        points.emplace_back(xOf(static_cast<double>(data.step(i))), y);
+        if (points.size() < 2) continue;
+        const QPointF way = points.back() - points[points.size() - 2];
+        if (std::isfinite(way.y())) length += std::abs(way.x()) + std::abs(way.y());
+    }
+    if (length < longest_stroke + 2 * frame_.width()) drawn.points = std::move(points);
 }
 
 void PlotPainter::fitValues() {
@@ -67,8 +104,6 @@ void PlotPainter::fitValues() {
             if (!finite(c)) continue;
             for (const double v : {c.min, c.first, c.last, c.max}) include(v);
         }
-        // A stepped or sparse line also shows the point before the range.
-        if (const auto before = pointAt(*drawn.data, range_.from)) include(drawn.data->value(*before));
     }
     if (content_.planned && !content_.log_scale) {
         for (int i = 0; i <= 32; ++i) include(content_.planned(range_.from + range_.width() * i / 32));
@@ -107,6 +142,7 @@ void PlotPainter::paint(QPainter& painter) const {
     }
     paintGrid(painter);
     paintSteps(painter);
+    paintLegend(painter);
     painter.save();
     painter.setClipRect(frame_.adjusted(0, -1, 1, 1));
     paintLevels(painter);
@@ -114,7 +150,7 @@ void PlotPainter::paint(QPainter& painter) const {
     paintFlags(painter);
     paintDense(painter);
     for (const Drawn& drawn : drawn_)
-        if (sparse(drawn)) paintSparse(painter, drawn);
+        if (!drawn.points.empty()) paintSparse(painter, drawn);
     painter.restore();
     paintMarks(painter);
 }
@@ -160,9 +196,30 @@ void PlotPainter::paintSteps(QPainter& painter) const {
         taken.push_back(at);
         painter.drawText(at, Qt::AlignCenter | Qt::TextDontClip, label);
     };
-    if (range_.to == std::round(range_.to)) place(range_.to);
-    for (const double step : niceValues(range_.from, range_.to, std::max(2, static_cast<int>(frame_.width() / 90))))
-        if (step == std::round(step)) place(step);
+    // The end of the range is named; the tick before it only when a whole distance lies between.
+    const std::vector<double> nice =
+        niceValues(range_.from, range_.to, std::max(2, static_cast<int>(frame_.width() / 90)));
+    const double distance = nice.size() > 1 ? nice[1] - nice[0] : 0;
+    const bool named_end = range_.to == std::round(range_.to);
+    if (named_end) place(range_.to);
+    for (const double step : nice)
+        if (step == std::round(step) && (!named_end || range_.to - step > 0.99 * distance)) place(step);
+}
+
+void PlotPainter::paintLegend(QPainter& painter) const {
+    if (content_.lines.size() < 2) return;
+    const QFontMetricsF metrics(font_);
+    const double top = frame_.top() - metrics.height() - 1;
+    double x = frame_.left();
+    for (const PlotLine& line : content_.lines) {
+        const double width = metrics.horizontalAdvance(line.name);
+        if (x + 11 + width > frame_.right() + 8) break;
+        painter.fillRect(QRectF(x, top + metrics.height() / 2 - 1, 8, 2), colour(line.category));
+        painter.setPen(theme_.muted);
+        painter.drawText(QRectF(x + 11, top, width + 1, metrics.height()),
+                         Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, line.name);
+        x += width + 23;
+    }
 }
 
 void PlotPainter::paintLevels(QPainter& painter) const {
@@ -202,19 +259,14 @@ void PlotPainter::paintPlanned(QPainter& painter) const {
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-bool PlotPainter::sparse(const Drawn& drawn) const {
-    const std::size_t points = drawn.data->lower_bound(range_.to) - drawn.data->lower_bound(range_.from);
-    return points < drawn.columns.size() / 2;
-}
-
 void PlotPainter::paintDense(QPainter& painter) const {
-    if (std::all_of(drawn_.begin(), drawn_.end(), [&](const Drawn& d) { return sparse(d); })) return;
+    if (std::all_of(drawn_.begin(), drawn_.end(), [](const Drawn& d) { return !d.points.empty(); })) return;
     const auto width = static_cast<int>(drawn_.front().columns.size());
     const auto height = static_cast<int>(std::max(1.0, std::round(frame_.height() * ratio_)));
     QImage image(width, height, QImage::Format_ARGB32_Premultiplied);
     image.fill(Qt::transparent);
     for (const Drawn& drawn : drawn_)
-        if (!sparse(drawn))
+        if (drawn.points.empty())
             drawColumns(image, drawn.columns, *values_, colour(drawn.line->category).rgba(), line_width * ratio_,
                         drawn.line->stepped);
     image.setDevicePixelRatio(ratio_);
@@ -222,11 +274,6 @@ void PlotPainter::paintDense(QPainter& painter) const {
 }
 
 void PlotPainter::paintSparse(QPainter& painter, const Drawn& drawn) const {
-    const Pyramid& data = *drawn.data;
-    std::size_t begin = data.lower_bound(range_.from);
-    std::size_t end = data.lower_bound(range_.to);
-    if (begin > 0) --begin;
-    end = std::min(end + 2, data.size());
     std::vector<QLineF> segments;
     std::vector<QPointF> alone;
     std::optional<QPointF> previous;
@@ -236,12 +283,11 @@ void PlotPainter::paintSparse(QPainter& painter, const Drawn& drawn) const {
         previous.reset();
         joined = false;
     };
-    for (std::size_t i = begin; i < end; ++i) {
-        if (!std::isfinite(data.value(i))) {
+    for (const QPointF& point : drawn.points) {
+        if (!std::isfinite(point.y())) {
             close();
             continue;
         }
-        const QPointF point(xOf(static_cast<double>(data.step(i))), yOf(data.value(i)));
         if (previous) {
             const QPointF corner(point.x(), drawn.line->stepped ? previous->y() : point.y());
             segments.emplace_back(*previous, corner);
@@ -265,28 +311,30 @@ void PlotPainter::paintSparse(QPainter& painter, const Drawn& drawn) const {
 
 void PlotPainter::paintFlags(QPainter& painter) const {
     const QFontMetricsF metrics(font_);
-    double drawn_to = -1e30;
-    double label_to = -1e30;
-    auto flag = std::lower_bound(content_.flags.begin(), content_.flags.end(), range_.from,
-                                 [](const PlotFlag& f, double step) { return f.step < step; });
-    for (; flag != content_.flags.end() && flag->step <= range_.to; ++flag) {
-        const double x = std::floor(xOf(flag->step)) + 0.5;
-        if (x < drawn_to + 3) continue;  // hundreds of flags would hide the line
-        drawn_to = x;
-        const QColor ink = flag->tone == Tone::Bad    ? theme_.water
-                           : flag->tone == Tone::Warn ? theme_.warn
-                                                      : theme_.muted;
-        QPen pen(ink, 1);
-        pen.setDashPattern({2, 2});
-        painter.setPen(pen);
-        painter.drawLine(QPointF(x, frame_.top()), QPointF(x, frame_.bottom()));
-        const double width = metrics.horizontalAdvance(flag->label);
-        const double left = x + 4 + width <= frame_.right() ? x + 4 : x - 4 - width;
-        if (left < label_to + 6) continue;
-        label_to = left + width;
-        painter.setPen(ink);
-        painter.drawText(QRectF(left, frame_.top() - 1, width + 2, metrics.height()), Qt::AlignLeft | Qt::TextDontClip,
-                         flag->label);
+    const auto ink = [&](Tone tone) {
+        return tone == Tone::Bad ? theme_.water : tone == Tone::Warn ? theme_.warn : theme_.muted;
+    };
+    const auto begin = std::lower_bound(content_.flags.begin(), content_.flags.end(), range_.from,
+                                        [](const PlotFlag& f, double step) { return f.step < step; });
+    std::vector<QRectF> taken;
+    // The gravest first: their labels get the room. Hundreds of flags would hide the line: one every 3 px.
+    for (const Tone tone : {Tone::Bad, Tone::Warn, Tone::Muted}) {
+        double drawn_to = -1e30;
+        for (auto flag = begin; flag != content_.flags.end() && flag->step <= range_.to; ++flag) {
+            const double x = std::floor(xOf(flag->step)) + 0.5;
+            if (flag->tone != tone || x < drawn_to + 3) continue;
+            drawn_to = x;
+            QPen pen(ink(tone), 1);
+            pen.setDashPattern({2, 2});
+            painter.setPen(pen);
+            painter.drawLine(QPointF(x, frame_.top()), QPointF(x, frame_.bottom()));
+            const double width = metrics.horizontalAdvance(flag->label);
+            const double left = x + 4 + width <= frame_.right() ? x + 4 : x - 4 - width;
+            const QRectF label(left, frame_.top() - 1, width + 2, metrics.height());
+            if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& t) { return t.intersects(label); })) continue;
+            taken.push_back(label.adjusted(-5, 0, 3, 0));
+            painter.drawText(label, Qt::AlignLeft | Qt::TextDontClip, flag->label);
+        }
     }
 }
 
@@ -334,9 +382,10 @@ void PlotPainter::paintCursor(QPainter& painter, bool detailed) const {
     std::vector<Row> rows;
     painter.setRenderHint(QPainter::Antialiasing);
     for (const Drawn& drawn : drawn_) {
-        const auto index = pointAt(*drawn.data, step);
+        const Pyramid* data = drawn.line->data();
+        const auto index = data == nullptr ? std::nullopt : pointAt(*data, step);
         if (!index) continue;
-        const double value = drawn.data->value(*index);
+        const double value = data->value(*index);
         const QColor ink = colour(drawn.line->category);
         if (rows.size() < 12) rows.push_back({ink, drawn.line->name, formatValue(content_.kind, value)});
         const double y = yOf(value);
@@ -361,7 +410,7 @@ void PlotPainter::paintCursor(QPainter& painter, bool detailed) const {
     const double line = metrics.height();
     const double height = line * static_cast<double>(rows.size() + (detailed ? 1 : 0)) + 8;
     const bool right = x + 8 + width <= frame_.right() + 8;
-    const QRectF box(std::round(right ? x + 8 : x - 8 - width), frame_.top() + 2, std::round(width),
+    const QRectF box(std::round(right ? x + 8 : x - 8 - width), frame_.top() + 7, std::round(width),
                      std::round(height));
     painter.setPen(QPen(theme_.line, 1));
     painter.setBrush(theme_.raised);

@@ -15,7 +15,7 @@ namespace plimsoll::ui {
 class PlotPainter {
 public:
     /// Queries the columns of every line for the shown range: `area` is the whole plot with its labels, `ratio` the
-    /// device pixels per unit.
+    /// device pixels per unit. Content, axis and theme must outlive the painter; series are looked up anew.
     PlotPainter(const PlotContent& content, const StepAxis& axis, const Theme& theme, const QFont& font, QRectF area,
                 qreal ratio);
 
@@ -34,13 +34,13 @@ public:
     double yOf(double value) const;
 
     static StepRange shownRange(const PlotContent& content, const StepAxis& axis);
-    static QRectF frameOf(QRectF area, const QFont& font);
+    static QRectF frameOf(const PlotContent& content, QRectF area, const QFont& font);
 
 private:
     struct Drawn {
         const PlotLine* line;
-        const Pyramid* data;
         std::vector<Column> columns;
+        std::vector<QPointF> points;  ///< instead of columns where few points make a short line: smoother
     };
     QColor colour(int category) const { return theme_.category[static_cast<std::size_t>(category) % 6]; }
     void fitValues();
@@ -50,9 +50,11 @@ private:
     void paintPlanned(QPainter& painter) const;
     void paintDense(QPainter& painter) const;
     void paintSparse(QPainter& painter, const Drawn& drawn) const;
+    void paintLegend(QPainter& painter) const;
     void paintFlags(QPainter& painter) const;
     void paintMarks(QPainter& painter) const;
-    bool sparse(const Drawn& drawn) const;
+    void addPoints(Drawn& drawn, const Pyramid& data) const;
+    void joinEdges(Drawn& drawn, const Pyramid& data) const;
 
     const PlotContent& content_;
     const StepAxis& axis_;

@@ -111,10 +111,10 @@ std::vector<Tick> ValueAxis::linearTicks(int count) const {
 }
 
 std::vector<Tick> ValueAxis::decadeTicks(int count) const {
-    const double decades = std::log10(high_ / low_);
+    const double decades = std::log10(high_) - std::log10(low_);
     if (decades < 0.7) return linearTicks(count);
     const std::vector<double> steps = decades < count * 0.6 ? std::vector<double>{1, 2, 5} : std::vector<double>{1};
-    const int stride = std::max(1, static_cast<int>(std::ceil(decades / count)));
+    const int stride = std::max(1, static_cast<int>(std::ceil(decades / (count + 1))));
     std::vector<Tick> ticks;
     for (int e = static_cast<int>(std::floor(std::log10(low_))); e <= std::log10(high_) + 1e-9; ++e) {
         if (((e % stride) + stride) % stride != 0) continue;
@@ -136,7 +136,8 @@ std::vector<Tick> ValueAxis::powerTicks(int count) const {
     const int last = static_cast<int>(std::floor(std::log2(high_) + 1e-9));
     const int stride = std::max(1, (last - first + count) / std::max(1, count));
     std::vector<Tick> ticks;
-    for (int e = first; e <= last; e += stride) ticks.push_back({std::exp2(e), QStringLiteral("2") + superscript(e)});
+    const auto aligned = static_cast<int>(std::ceil(static_cast<double>(first) / stride)) * stride;
+    for (int e = aligned; e <= last; e += stride) ticks.push_back({std::exp2(e), QStringLiteral("2") + superscript(e)});
     return ticks;
 }
 

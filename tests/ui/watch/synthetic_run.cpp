@@ -8,6 +8,7 @@
 #include <QThread>
 #include <stdexcept>
 
+#include "core/plan/plan_io.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll::ui {
@@ -28,18 +29,21 @@ void must(const Result<void>& result) {
 }  // namespace
 
 RunFolder RunStore::add(const std::string& name, int ranks, std::int64_t steps, double age) const {
-    Plan plan;
+    Plan plan = must(plan_from_argument("cpu-demo")).plan;
     plan.name = name;
-    plan.model.hidden = 128;
     plan.cluster.gpus_per_node = ranks;
     plan.layout.dp = ranks;
     plan.training.steps = steps;
+    plan.optimizer.lr = 1e-3;
+    plan.lr = {.kind = LrKind::Cosine, .warmup_steps = 20, .min_ratio = 0.1};
     const RunFolder run = must(RunFolder::create(path() / name, plan, false));
-    must(run.write_state({.status = RunStatus::Finished,
-                          .world_size = ranks,
-                          .supervisor_pid = 1,
-                          .started = now() - age - 60,
-                          .ended = now() - age}));
+    RunState state;
+    state.status = RunStatus::Finished;
+    state.world_size = ranks;
+    state.supervisor_pid = 1;
+    state.started = now() - age - 60;
+    state.ended = now() - age;
+    must(run.write_state(state));
     return run;
 }
 
