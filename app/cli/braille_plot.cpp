@@ -12,6 +12,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr int axis_width = 10;
+constexpr int mark_colour = 196;
 
 /// Bit of the dot at (x, y) in a cell, y downwards (Unicode, Braille Patterns).
 constexpr int dot_bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
@@ -48,14 +49,25 @@ public:
     void mark(int x) { marked_[static_cast<std::size_t>(x / 2)] = true; }
 
     std::string row(int number) const {
-        std::string out;
+        std::string out, run;  // a run of cells of one colour
+        int colour = 0;
+        const auto end_run = [&] {
+            out += run.empty() ? "" : coloured(run, colour);
+            run.clear();
+        };
         for (int column = 0; column < columns_; ++column) {
             const auto cell = static_cast<std::size_t>(number * columns_ + column);
-            if (number == 0 && marked_[static_cast<std::size_t>(column)])
-                out += coloured("!", 196);
+            const bool mark = number == 0 && marked_[static_cast<std::size_t>(column)];
+            const int wanted = mark ? mark_colour : colours_[cell];
+            if (wanted != colour) end_run();
+            colour = wanted;
+            const std::string text = mark ? "!" : bits_[cell] == 0 ? " " : braille(bits_[cell]);
+            if (colour == 0)
+                out += text;
             else
-                out += bits_[cell] == 0 ? std::string(" ") : coloured(braille(bits_[cell]), colours_[cell]);
+                run += text;
         }
+        end_run();
         return out;
     }
 

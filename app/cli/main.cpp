@@ -28,8 +28,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     if (argc < 2 || argv[1][0] == '-') return "";
     const std::string word = argv[1];
     std::vector<std::string> names;
-    for (const CLI::App* command :
-         app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
         if (command->get_name() == word) return "";
         if (!command->get_group().empty()) names.push_back(command->get_name());
     }

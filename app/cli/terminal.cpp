@@ -62,13 +62,22 @@ std::string fitted(std::string_view text, std::size_t width, bool right) {
         const std::string space(width - shown, ' ');
         return right ? space + std::string(text) : std::string(text) + space;
     }
+    if (width == 0) return "";
     std::string cut;
     std::size_t taken = 0;
+    bool styled = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\x1b') {
+            const std::size_t end = std::min(text.find('m', i), text.size() - 1);
+            cut += text.substr(i, end - i + 1);
+            styled = true;
+            i = end;
+            continue;
+        }
         if (starts_character(text[i]) && ++taken >= width) break;
         cut += text[i];
     }
-    return width == 0 ? "" : cut + "…";
+    return cut + (styled ? "\x1b[0m…" : "…");
 }
 
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {

@@ -67,6 +67,7 @@ TEST(Terminal, TextIsFittedByCharactersNotBytes) {
     EXPECT_EQ(fitted("µs", 4), "µs  ");
     EXPECT_EQ(fitted("µs", 4, true), "  µs");
     EXPECT_EQ(fitted("übermäßig", 5), "über…");
+    EXPECT_EQ(fitted("a\x1b[1mbcdef\x1b[0mg", 4), "a\x1b[1mbc\x1b[0m…") << "no half escape sequence";
     EXPECT_EQ(wrapped("one two three", 7, 2), "one two\n  three");
 }
 
