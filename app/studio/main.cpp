@@ -1,2 +1,77 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-int main() { return 0; }
+// plimsoll-studio: the window, or the same job in the terminal.
+#include <fmt/format.h>
+
+#include <QApplication>
+#include <QSettings>
+
+#include "app/studio/headless.h"
+#include "app/studio/options.h"
+#include "app/studio/screenshots.h"
+#include "core/run/run_folder.h"
+#include "ui/models/run_model.h"
+#include "ui/pages/main_window.h"
+#include "ui/widgets/theme.h"
+
+namespace {
+
+using plimsoll::studio::Options;
+
+bool has_display() {
+    // A platform that was asked for by name (offscreen, vnc) needs none.
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        if (!qEnvironmentVariableIsEmpty(name)) return true;
+    return false;
+}
+
+plimsoll::ui::ThemeChoice theme_of(const Options& options) {
+    using plimsoll::ui::ThemeChoice;
+    if (options.theme == "light") return ThemeChoice::Light;
+    if (options.theme == "dark") return ThemeChoice::Dark;
+    if (options.theme == "system") return ThemeChoice::System;
+    const int stored = QSettings().value(QStringLiteral("theme"), 0).toInt();
+    return stored >= 0 && stored <= 2 ? static_cast<ThemeChoice>(stored) : ThemeChoice::System;
+}
+
+int show_window(QApplication& app, const Options& options) {
+    plimsoll::ui::applyTheme(app, theme_of(options));
+    plimsoll::ui::MainWindow window;
+    window.begin(QString::fromStdString(options.plan));
+    if (!options.run.empty()) {
+        const plimsoll::Result<plimsoll::RunFolder> run = plimsoll::find_run(options.run);
+        if (!run) {
+            fmt::print(stderr, "plimsoll-studio: {}\n", run.error().message);
+            return plimsoll::exit_code(run.error());
+        }
+        window.run()->open(QString::fromStdString(run->path().string()));
+        window.showPage(plimsoll::ui::PageId::Watch);
+    }
+    if (!options.page.empty()) window.showPage(*plimsoll::ui::pageByName(QString::fromStdString(options.page)));
+    window.show();
+    if (options.screenshot_dir.empty()) return QApplication::exec();
+    window.resize(1440, 900);
+    return plimsoll::studio::write_screenshots(window, QString::fromStdString(options.screenshot_dir)) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const plimsoll::studio::Parsed parsed = plimsoll::studio::parse_options(argc, argv);
+    if (!parsed.options) return parsed.exit_code;
+    Options options = *parsed.options;
+    if (!options.headless && options.screenshot_dir.empty() && !has_display()) {
+        fmt::print(
+            "There is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so the plan is trained in this "
+            "terminal and the plots are drawn to PNG files at the end.\n");
+        options.headless = true;
+    }
+    if (options.headless || !has_display()) qputenv("QT_QPA_PLATFORM", "offscreen");
+    QApplication::setOrganizationName(QStringLiteral("plimsoll"));
+    QApplication::setApplicationName(QStringLiteral("studio"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Plimsoll"));
+    QApplication::setApplicationVersion(QStringLiteral(PLIMSOLL_VERSION));
+    QApplication::setDesktopFileName(QStringLiteral("plimsoll"));
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QApplication app(argc, argv);
+    return options.headless ? plimsoll::studio::run_headless(options) : show_window(app, options);
+}

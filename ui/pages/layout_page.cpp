@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/layout_page.h"
+
+#include <algorithm>
+#include <QLabel>
+
+#include "ui/models/layout_words.h"
+#include "ui/models/plan_model.h"
+#include "ui/models/plan_tables.h"
+#include "ui/models/waterline_data.h"
+#include "ui/pages/rules_view.h"
+#include "ui/widgets/card.h"
+#include "ui/widgets/combo_box.h"
+#include "ui/widgets/fact_table.h"
+#include "ui/widgets/field_row.h"
+#include "ui/widgets/gantt.h"
+
+namespace plimsoll::ui {
+
+LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
+    : Page(tr("Layout"), parent), model_(model), terms_(termHeaders(), {1, 2}), recompute_(recomputeHeaders(), {1, 2}) {
+    makeLeft();
+    QVBoxLayout* right = addColumn(1);
+    pipeline_ = new Card(tr("Pipeline"), this);
+    gantt_ = new Gantt(pipeline_);
+    pipeline_->body()->addWidget(gantt_);
+    right->addWidget(pipeline_);
+    makeMemory(right);
+    makeLower(right);
+    right->addStretch(1);
+    connect(model_, &PlanModel::changed, this, &LayoutPage::refresh);
+    refresh();
+}
+
+void LayoutPage::makeLeft() {
+    QVBoxLayout* left = addColumn(0, 268);
+    layout_ = new Card(tr("Layout"), this);
+    layout_->body()->addWidget(
+        new FieldForm(model_,
+                      {QStringLiteral("layout.dp"), QStringLiteral("layout.tp"), QStringLiteral("layout.pp"),
+                       QStringLiteral("layout.cp"), QStringLiteral("layout.ep"), QStringLiteral("layout.zero_stage"),
+                       QStringLiteral("layout.micro_batch"), QStringLiteral("layout.accumulation"),
+                       QStringLiteral("layout.schedule")},
+                      layout_));
+    auto* rule = new QFrame(layout_);
+    rule->setObjectName(QStringLiteral("Rule"));
+    batch_ = new QLabel(layout_);
+    batch_->setProperty("strong", true);
+    batch_->setWordWrap(true);
+    layout_->body()->addWidget(rule);
+    layout_->body()->addWidget(batch_);
+    left->addWidget(layout_);
+
+    auto* savers = new Card(tr("Memory savers"), this);
+    savers->body()->addWidget(
+        new FieldForm(model_,
+                      {QStringLiteral("layout.recompute"), QStringLiteral("layout.sequence_parallel"),
+                       QStringLiteral("layout.offload_optimizer"), QStringLiteral("layout.offload_parameters"),
+                       QStringLiteral("layout.nvme_path")},
+                      savers));
+    left->addWidget(savers);
+    left->addStretch(1);
+}
+
+void LayoutPage::makeMemory(QVBoxLayout* column) {
+    memory_ = new Card(tr("Memory breakdown"), this);
+    stage_ = new ComboBox(memory_);
+    stage_->setAccessibleName(tr("Stage whose memory is shown"));
+    memory_->body()->addWidget(stage_, 0, Qt::AlignLeft);
+    auto* table = new FactTable(tr("Memory by term"), memory_);
+    table->setModel(&terms_);
+    table->setStretch(3);
+    table->setColumnLimit(0, 230);
+    table->setColumnLimit(4, 250);
+    table->setWholeHeight(true);
+    memory_->body()->addWidget(table);
+    column->addWidget(memory_);
+    connect(stage_, &QComboBox::currentIndexChanged, this, &LayoutPage::refreshMemory);
+}
+
+void LayoutPage::makeLower(QVBoxLayout* column) {
+    auto* row = new QHBoxLayout;
+    row->setSpacing(12);
+    activations_ = new Card(tr("Activations"), this);
+    auto* table = new FactTable(tr("Activations by recomputation"), activations_);
+    table->setModel(&recompute_);
+    table->setStretch(0);
+    table->setWholeHeight(true);
+    activations_->body()->addWidget(table);
+    activations_->body()->addStretch(1);
+    row->addWidget(activations_, 2);
+    connect(table, &QTableView::activated, this, [this](const QModelIndex& index) {
+        model_->endEdit();
+        model_->setText(QStringLiteral("layout.recompute"), index.data(TextTable::NameRole).toString());
+        model_->endEdit();
+    });
+
+    auto* rules = new Card(tr("Rules of thumb"), this);
+    rules->setFact(tr("what people quote, beside the exact terms over all ranks"));
+    rules->body()->addWidget(new RulesView(model_, rules));
+    rules->body()->addStretch(1);
+    row->addWidget(rules, 3);
+    column->addLayout(row);
+}
+
+void LayoutPage::refresh() {
+    const Plan& plan = model_->plan();
+    layout_->setFact(hardwareWords(plan));
+    batch_->setText(batchWords(plan));
+    refreshPipeline();
+    refreshStages();
+    refreshMemory();
+}
+
+void LayoutPage::refreshPipeline() {
+    if (!model_->isGood()) return;
+    const PlanNumbers& numbers = model_->numbers();
+    pipeline_->setFact(pipelineWords(model_->plan(), numbers));
+    gantt_->setEmptyText(noTimelineWords(model_->plan(), numbers));
+    gantt_->setTimeline(numbers.timeline);
+}
+
+void LayoutPage::refreshStages() {
+    const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
+    const int count = memory ? static_cast<int>(memory->stages.size()) : 0;
+    stage_->setVisible(count > 1);
+    if (stage_->count() == count) return;
+    const QSignalBlocker quiet(stage_);
+    stage_->clear();
+    for (int i = 0; i < count; ++i) stage_->addItem(stagesLabel(i, i, count));
+    // The fullest stage decides whether the plan fits.
+    for (int i = 0; i < count; ++i)
+        if (&memory->stages[static_cast<std::size_t>(i)] == &memory->fullest()) stage_->setCurrentIndex(i);
+}
+
+void LayoutPage::refreshMemory() {
+    const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
+    if (!memory || memory->stages.empty()) return;
+    const auto index = static_cast<std::size_t>(std::clamp(stage_->currentIndex(), 0, stage_->count() - 1));
+    const RankMemory& stage = memory->stages[std::min(index, memory->stages.size() - 1)];
+    terms_.setRows(termRows(stage));
+    memory_->setFact(stageWords(stage));
+    memory_->setValue(partOf(stage.total(), memory->usable));
+    recompute_.setRows(recomputeRows(stage, model_->plan().layout.recompute));
+    activations_->setFact(activationWords(stage));
+}
+
+}  // namespace plimsoll::ui

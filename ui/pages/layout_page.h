@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Layout page: the numbers at the left; the pipeline, the memory by term and the rules of thumb at the right.
+#pragma once
+
+#include "ui/models/text_table.h"
+#include "ui/pages/page.h"
+
+class QComboBox;
+class QLabel;
+
+namespace plimsoll::ui {
+
+class Card;
+class Gantt;
+class PlanModel;
+
+class LayoutPage : public Page {
+    Q_OBJECT
+public:
+    explicit LayoutPage(PlanModel* model, QWidget* parent = nullptr);
+
+    Gantt* gantt() const { return gantt_; }
+    const TextTable& terms() const { return terms_; }
+
+private:
+    void makeLeft();
+    void makeMemory(QVBoxLayout* column);
+    void makeLower(QVBoxLayout* column);
+    void refresh();
+    void refreshPipeline();
+    void refreshStages();
+    void refreshMemory();
+
+    PlanModel* model_;
+    TextTable terms_;
+    TextTable recompute_;
+    Card* layout_ = nullptr;
+    Card* pipeline_ = nullptr;
+    Card* memory_ = nullptr;
+    Card* activations_ = nullptr;
+    QLabel* batch_ = nullptr;
+    Gantt* gantt_ = nullptr;
+    QComboBox* stage_ = nullptr;
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The studio's window: navigation at the left, a page, the waterline under it, the bar at the top.
+#pragma once
+
+#include <QHash>
+#include <QMainWindow>
+#include <QStackedWidget>
+
+#include "ui/models/command_list.h"
+#include "ui/models/plan_files.h"
+#include "ui/models/run_starter.h"
+#include "ui/pages/navigation.h"
+#include "ui/widgets/theme.h"
+
+class QMenu;
+
+namespace plimsoll::ui {
+
+class Banner;
+class ExportPage;
+class HardwarePage;
+class ModelPage;
+class Page;
+class RunControls;
+class RunModel;
+class TopBar;
+class Waterline;
+class WatchPage;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    PlanModel* plan() { return &plan_; }
+    PlanFiles* files() { return &files_; }
+    RunModel* run() const { return run_; }
+
+    /// The draft of the last session, or the plan that is given (a file or a preset); then the run that is live.
+    void begin(const QString& pathOrPreset = {});
+    void openPlan(const QString& pathOrPreset);
+    /// An empty path asks for one.
+    void savePlan(const QString& path);
+    void train();
+
+    void showPage(PageId page);
+    PageId page() const;
+    /// Shows the page that holds the field and puts the cursor into it.
+    bool focusField(const QString& key);
+    QWidget* pageWidget(PageId page) const { return pages_->widget(static_cast<int>(page)); }
+
+    Waterline* waterline() const { return waterline_; }
+    Banner* banner() const { return banner_; }
+    TopBar* topBar() const { return top_; }
+    RunControls* runControls() const { return controls_; }
+    ModelPage* modelPage() const { return model_page_; }
+    HardwarePage* hardwarePage() const { return hardware_page_; }
+    ExportPage* exportPage() const { return export_page_; }
+    WatchPage* watchPage() const { return watch_page_; }
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void makeActions();
+    void makePages();
+    void arrange();
+    QAction* addAction(const QString& text, const QKeySequence& shortcut, const std::function<void()>& run);
+    void fillRecent();
+    QList<Command> commands();
+    void askForPlan();
+    void refuse(const Obstacle& obstacle);
+    void follow(const QString& runPath);
+    void watchEnd();
+    void updateTitle();
+    void useTheme(ThemeChoice choice);
+    void showHelp();
+
+    PlanModel plan_;
+    PlanFiles files_;
+    RunStarter starter_;
+    RunModel* run_;
+    QList<QAction*> actions_;
+    QAction* undo_ = nullptr;
+    QAction* redo_ = nullptr;
+    QAction* export_ = nullptr;
+    QMenu* menu_;
+    QMenu* recent_ = nullptr;
+
+    RunControls* controls_;
+    TopBar* top_;
+    Navigation* navigation_;
+    Banner* banner_;
+    QStackedWidget* pages_;
+    Waterline* waterline_;
+    ModelPage* model_page_ = nullptr;
+    HardwarePage* hardware_page_ = nullptr;
+    ExportPage* export_page_ = nullptr;
+    WatchPage* watch_page_ = nullptr;
+    bool told_close_ = false;  ///< the person knows that the run goes on
+    bool was_under_way_ = false;
+};
+
+}  // namespace plimsoll::ui

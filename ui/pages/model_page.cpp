@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/model_page.h"
+
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QMimeData>
+#include <QPushButton>
+
+#include "ui/models/model_import.h"
+#include "ui/models/plan_model.h"
+#include "ui/models/plan_tables.h"
+#include "ui/models/waterline_data.h"
+#include "ui/pages/choice_table.h"
+#include "ui/widgets/card.h"
+#include "ui/widgets/field_row.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+QStringList architectureKeys() {
+    QStringList keys;
+    for (const PlanField& field : planFields())
+        if (field.key.startsWith(QLatin1String("model.")) && field.key != QLatin1String("model.preset"))
+            keys.append(field.key);
+    return keys;
+}
+
+QString localFile(const QMimeData* data) {
+    return data->hasUrls() && data->urls().size() == 1 ? data->urls().constFirst().toLocalFile() : QString();
+}
+
+}  // namespace
+
+ModelPage::ModelPage(PlanModel* model, QWidget* parent)
+    : Page(tr("Model"), parent),
+      model_(model),
+      preset_rows_(presetHeaders(), {1, 2, 3, 4, 5}),
+      parts_(parameterHeaders(), {1, 2}),
+      presets_(nullptr),
+      architecture_(new Card(tr("Architecture"), this)),
+      parameters_(new Card(tr("Parameters"), this)) {
+    setAcceptDrops(true);
+    preset_rows_.setRows(presetRows());
+    auto* card = new Card(tr("Presets"), this);
+    card->setFact(tr("a click takes the model, the rest of the plan stays"));
+    presets_ = new ChoiceTable(tr("Model presets"), tr("Find a preset"), &preset_rows_, card);
+    card->body()->addWidget(presets_, 1);
+    auto* fit = new QPushButton(tr("Start a plan that fits this model"), card);
+    fit->setAccessibleName(fit->text());
+    fit->setToolTip(tr("Hardware, layout and recipe to start from, as one step that can be undone"));
+    auto* import = new QPushButton(tr("Import config.json…"), card);
+    import->setAccessibleName(tr("Import a Hugging Face config.json"));
+    import->setToolTip(
+        tr("A Hugging Face config.json of gpt2, llama, mistral, mixtral or qwen2; or drop it on this page"));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(import);
+    buttons->addWidget(fit);
+    buttons->addStretch(1);
+    card->body()->addLayout(buttons);
+    addColumn(5)->addWidget(card, 1);
+
+    QVBoxLayout* middle = addColumn(0, 300);
+    architecture_->body()->addWidget(new FieldForm(model_, architectureKeys(), architecture_));
+    architecture_->body()->addStretch(1);
+    middle->addWidget(architecture_, 1);
+
+    auto* parts = new FactTable(tr("Parameters by part"), parameters_);
+    parts->setModel(&parts_);
+    parts->setStretch(0);
+    parts->setWholeHeight(true);
+    parameters_->body()->addWidget(parts);
+    QVBoxLayout* right = addColumn(4);
+    right->addWidget(parameters_);
+    right->addStretch(1);
+
+    connect(presets_, &ChoiceTable::chosen, model_, &PlanModel::usePreset);
+    connect(import, &QPushButton::clicked, this, &ModelPage::askForConfig);
+    connect(fit, &QPushButton::clicked, this, [this] { startFittingPlan(*model_); });
+    connect(model_, &PlanModel::changed, this, &ModelPage::refresh);
+    refresh();
+}
+
+void ModelPage::refresh() {
+    const Model& model = model_->plan().model;
+    const ParameterCounts& counts = model_->numbers().counts;
+    parts_.setRows(parameterRows(model, counts));
+    parameters_->setFact(tr("exact, as the model's own code counts them"));
+    parameters_->setValue(countText(counts.total));
+    presets_->setCurrent(QString::fromStdString(model.preset));
+    architecture_->setFact(modelOrigin(model));
+}
+
+bool ModelPage::hasField(const QString& key) const {
+    return key == QLatin1String("model.preset") || Page::hasField(key);
+}
+
+bool ModelPage::focusField(const QString& key) {
+    if (key != QLatin1String("model.preset")) return Page::focusField(key);
+    presets_->search()->setFocus(Qt::ShortcutFocusReason);
+    return true;
+}
+
+void ModelPage::askForConfig() {
+    const QString path = QFileDialog::getOpenFileName(this, tr("Import a Hugging Face config.json"), QString(),
+                                                      tr("config.json (*.json);;All files (*)"));
+    if (!path.isEmpty()) importConfig(path);
+}
+
+void ModelPage::importConfig(const QString& path) {
+    if (const Result<void> imported = importModel(*model_, path); !imported)
+        emit failed(QString::fromStdString(imported.error().message));
+}
+
+void ModelPage::dragEnterEvent(QDragEnterEvent* event) {
+    if (localFile(event->mimeData()).endsWith(QLatin1String(".json"), Qt::CaseInsensitive))
+        event->acceptProposedAction();
+}
+
+void ModelPage::dropEvent(QDropEvent* event) {
+    const QString path = localFile(event->mimeData());
+    if (path.isEmpty()) return;
+    event->acceptProposedAction();
+    importConfig(path);
+}
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/pages/navigation.h"
+
+#include <QCoreApplication>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "ui/widgets/theme.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+struct Entry {
+    PageId page;
+    const char* name;
+    const char* group;  ///< begins with this page
+};
+
+constexpr Entry entries[] = {
+    {PageId::Model, QT_TRANSLATE_NOOP("Navigation", "Model"), QT_TRANSLATE_NOOP("Navigation", "PLAN")},
+    {PageId::Hardware, QT_TRANSLATE_NOOP("Navigation", "Hardware"), nullptr},
+    {PageId::Layout, QT_TRANSLATE_NOOP("Navigation", "Layout"), nullptr},
+    {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr},
+    {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr},
+    {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN")},
+    {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE")},
+};
+static_assert(std::size(entries) == pageCount);
+
+}  // namespace
+
+QString pageName(PageId page) {
+    return QCoreApplication::translate("Navigation", entries[static_cast<std::size_t>(page)].name);
+}
+
+std::optional<PageId> pageByName(const QString& name) {
+    for (const Entry& entry : entries)
+        if (name.compare(QLatin1String(entry.name), Qt::CaseInsensitive) == 0) return entry.page;
+    return std::nullopt;
+}
+
+Navigation::Navigation(QWidget* parent) : QWidget(parent) {
+    setObjectName(QStringLiteral("Navigation"));
+    setAttribute(Qt::WA_StyledBackground);
+    setAccessibleName(tr("Pages"));
+    setFixedWidth(168);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 14, 8, 8);
+    column->setSpacing(1);
+    for (const Entry& entry : entries) {
+        const int number = static_cast<int>(entry.page);
+        if (entry.group) {
+            auto* group = new QLabel(QCoreApplication::translate("Navigation", entry.group), this);
+            QFont font = uiFont(-1.5);
+            font.setLetterSpacing(QFont::AbsoluteSpacing, 0.8);
+            group->setFont(font);
+            if (number > 0) column->addSpacing(12);
+            column->addWidget(group);
+            column->addSpacing(4);
+        }
+        auto* button = new QPushButton(pageName(entry.page), this);
+        button->setCheckable(true);
+        button->setAccessibleName(button->text());
+        button->setToolTip(tr("%1 (Ctrl+%2)").arg(button->text()).arg(number + 1));
+        buttons_.addButton(button, number);
+        column->addWidget(button);
+    }
+    column->addStretch(1);
+    buttons_.setExclusive(true);
+    connect(&buttons_, &QButtonGroup::idClicked, this, [this](int id) { emit chosen(static_cast<PageId>(id)); });
+}
+
+void Navigation::setCurrent(PageId page) { buttons_.button(static_cast<int>(page))->setChecked(true); }
+
+}  // namespace plimsoll::ui

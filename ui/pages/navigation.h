@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where you are: the pages in three groups, at the left.
+#pragma once
+
+#include <optional>
+#include <QButtonGroup>
+#include <QWidget>
+
+namespace plimsoll::ui {
+
+enum class PageId { Model, Hardware, Layout, Recipe, Data, Watch, Export };
+inline constexpr int pageCount = 7;
+
+/// "Model", translated.
+QString pageName(PageId page);
+/// By its English name, case ignored; nothing when there is none.
+std::optional<PageId> pageByName(const QString& name);
+
+class Navigation : public QWidget {
+    Q_OBJECT
+public:
+    explicit Navigation(QWidget* parent = nullptr);
+    void setCurrent(PageId page);
+
+signals:
+    void chosen(plimsoll::ui::PageId page);
+
+private:
+    QButtonGroup buttons_;
+};
+
+}  // namespace plimsoll::ui

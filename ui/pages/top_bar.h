@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bar at the top: what is planned, the search, undo, redo, export, train.
+#pragma once
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QWidget>
+
+class QAction;
+class QMenu;
+class QPushButton;
+
+namespace plimsoll::ui {
+
+class PlanModel;
+class RunControls;
+class SearchField;
+
+class TopBar : public QWidget {
+    Q_OBJECT
+public:
+    TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* parent = nullptr);
+
+    SearchField* search() const { return search_; }
+    /// A button that does what the action does.
+    void addButton(QAction* action, const QString& text);
+
+private:
+    void refresh();
+
+    PlanModel* model_;
+    QLabel* summary_;
+    SearchField* search_;
+    QHBoxLayout* buttons_;
+};
+
+}  // namespace plimsoll::ui
