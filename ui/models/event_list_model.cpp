@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/event_list_model.h"
 
-#include <QDateTime>
 #include <QLocale>
 
 #include "ui/models/run_words.h"
@@ -61,8 +60,7 @@ QVariant EventListModel::data(const QModelIndex& index, int role) const {
         case Qt::AccessibleTextRole:
             return tr("step %1: %2").arg(QLocale().toString(qulonglong(row.step)), row.sentence);
         case Qt::ToolTipRole:
-            return QLocale().toString(QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(row.time * 1000)),
-                                      QLocale::ShortFormat);
+            return QLocale().toString(dateTime(row.time), QLocale::ShortFormat);
         case StepRole:
             return qulonglong(row.step);
         case KindRole:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <QCoreApplication>
-#include <QDateTime>
 #include <QLocale>
 #include <QPointer>
 #include <QThreadPool>
@@ -82,7 +81,7 @@ QString RunListModel::statusText(const Row& row) {
     if (!row.readable) return tr("unreadable");
     const QString status = runStatusText(row.status);
     if (row.started <= 0) return status;
-    const auto when = QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(row.started * 1000));
+    const auto when = dateTime(row.started);
     return tr("%1, started %2").arg(status, QLocale().toString(when, QLocale::ShortFormat));
 }
 

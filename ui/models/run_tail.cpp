@@ -87,8 +87,9 @@ void RunTail::next() {
         emit this->piece(piece);
         return;
     }
-    const bool behind =
-        std::any_of(files_.begin(), files_.end(), [](const auto& file) { return !file.second.reader.at_end(); });
+    const bool behind = std::any_of(files_.begin(), files_.end(), [](const auto& file) {
+        return !file.second.unreadable && !file.second.reader.at_end();
+    });
     timer_->start(behind ? 0 : live_ ? live_interval : ended_interval);
 }
 
@@ -152,6 +153,7 @@ void RunTail::readFiles(RunPiece& piece) {
         if (file.reader.at_end()) file.read = file.size;
         size += file.size;
         read += file.read;
+        file.unreadable = !batch;
         if (!batch) {
             problem_ = QString::fromStdString(batch.error().message);
             continue;

@@ -56,6 +56,7 @@ private:
         TelemetryReader reader;
         std::uint64_t size = 0;
         std::uint64_t read = 0;
+        bool unreadable = false;  ///< tried again, but never in a hurry
     };
     void read();
     RunPiece::Look look();

@@ -20,7 +20,7 @@ struct Words {
 };
 
 QString clock(double seconds) {
-    const auto when = QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(seconds * 1000));
+    const QDateTime when = dateTime(seconds);
     const bool today = when.date() == QDate::currentDate();
     return today ? QLocale().toString(when.time(), QLocale::ShortFormat)
                  : QLocale().toString(when, QLocale::ShortFormat);
@@ -30,7 +30,7 @@ QString ranksText(std::int64_t ranks) { return ranks == 1 ? Words::tr("1 rank") 
 
 // "3 h 23 min", "12 min", "45 s": what a person plans with.
 QString duration(double seconds) {
-    const auto total = static_cast<qint64>(std::llround(std::min(seconds, 1e12)));
+    const auto total = static_cast<qint64>(std::llround(std::clamp(seconds, 0.0, 1e12)));
     const qint64 days = total / 86400, hours = total / 3600 % 24, minutes = total / 60 % 60;
     if (days > 0) return Words::tr("%1 d %2 h").arg(days).arg(hours);
     if (hours > 0) return Words::tr("%1 h %2 min").arg(hours).arg(minutes);
@@ -79,6 +79,11 @@ bool naturalLess(const QString& a, const QString& b) {
 
 }  // namespace
 
+QDateTime dateTime(double seconds) {
+    // A damaged file may say anything: years 1 to 9999 are shown.
+    return QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(std::clamp(seconds, -6e10, 2.5e11) * 1000));
+}
+
 QString runStatusText(RunStatus status) {
     switch (status) {
         case RunStatus::Starting:
@@ -116,7 +121,8 @@ QString progressWords(const RunModel& run) {
     const std::int64_t total = run.totalSteps();
     QString words = Words::tr("step <b>%1</b>").arg(formatStep(static_cast<double>(run.step())));
     if (total <= 0) return words;
-    const auto percent = static_cast<int>(std::clamp<std::int64_t>(run.step() * 100 / total, 0, 100));
+    const auto percent =
+        static_cast<int>(std::clamp(static_cast<double>(run.step()) * 100 / static_cast<double>(total), 0.0, 100.0));
     words = Words::tr("%1 of %2 · %3 %").arg(words, formatStep(static_cast<double>(total))).arg(percent);
     const double left = run.secondsLeft();
     if (left >= 0) words += dot + Words::tr("<b>%1</b> left").arg(duration(left));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <QDateTime>
 #include <QString>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "ui/models/run_model.h"
 
 namespace plimsoll::ui {
+
+/// Local time of seconds since the epoch.
+QDateTime dateTime(double seconds);
 
 QString runStatusText(RunStatus status);
 /// "running on 2 ranks since 09:12", "finished on 2 ranks after 1 h 3 min".

@@ -98,6 +98,8 @@ QString formatValue(ValueKind kind, double value) {
     return plain(value);
 }
 
-QString formatStep(double step) { return QLocale().toString(static_cast<qlonglong>(std::llround(step))); }
+QString formatStep(double step) {
+    return QLocale().toString(static_cast<qlonglong>(std::llround(std::clamp(step, -9e18, 9e18))));
+}
 
 }  // namespace plimsoll::ui

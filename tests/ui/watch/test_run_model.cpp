@@ -184,6 +184,32 @@ TEST(RunModel, HostileFileNamesAreNoRanks) {
     EXPECT_TRUE(model.problem().isEmpty()) << model.problem().toStdString();
 }
 
+TEST(RunModel, AnyNumberInTheStateFileIsShownWithoutHarm) {
+    const RunStore store;
+    const RunFolder run = store.add("numbers", 1);
+    record(run, series::loss, 1, 5, [](auto) { return 1.0; });
+    for (const char* number : {"1e300", "-1e300", "1e18", "-5"}) {
+        std::ofstream(run.path() / "run.json")
+            << "{\"status\": \"finished\", \"reason\": \"\", \"world_size\": " << number << ", \"started\": " << number
+            << ", \"ended\": 1e299}";
+        RunModel model;
+        open(model, run);
+        EXPECT_TRUE(statusWords(model).startsWith(QStringLiteral("finished"))) << number;
+        EXPECT_GE(model.secondsElapsed(), 0);
+    }
+}
+
+TEST(RunModel, AFileThatIsNoRecordIsSaidAndTheOthersAreRead) {
+    const RunStore store;
+    const RunFolder run = store.add("other-file", 2);
+    record(run, series::loss, 1, 5, [](auto) { return 1.0; });
+    std::ofstream(run.telemetry_path(1)) << std::string(100'000, 'x');
+    RunModel model;
+    open(model, run);
+    EXPECT_EQ(model.find(series::loss)->size(), 4U);
+    ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("rank-1.rec")); }));
+}
+
 TEST(RunModel, StopAndKillReachTheSupervisorsControlFile) {
     const RunStore store;
     const RunFolder run = store.add("stop");
