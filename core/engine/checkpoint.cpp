@@ -1,1 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/checkpoint.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <map>
+
+#include "core/base/json.h"
+#include "core/engine/checkpoint_state.h"
+#include "core/engine/file_io.h"
+#include "core/engine/hf_export.h"
+#include "core/engine/safetensors.h"
+
+namespace plimsoll::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Everything that is being made or removed is named so, and a crash may leave it behind.
+constexpr std::string_view hidden_prefix = ".step-";
+
+fs::path hidden(const fs::path& checkpoints, std::int64_t step, std::string_view purpose) {
+    return checkpoints / fmt::format(".{}.{}", checkpoint_name(step), purpose);
+}
+
+std::vector<std::int64_t> steps_in(const fs::path& checkpoints) {
+    std::vector<std::int64_t> steps;
+    std::error_code error;
+    for (auto it = fs::directory_iterator(checkpoints, error); !error && it != fs::directory_iterator();
+         it.increment(error)) {
+        if (const auto step = step_of(it->path().filename().string())) steps.push_back(*step);
+    }
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+    return steps;
+}
+
+void remove_left_behind(const fs::path& checkpoints) {
+    std::vector<fs::path> left;
+    std::error_code error;
+    for (auto it = fs::directory_iterator(checkpoints, error); !error && it != fs::directory_iterator();
+         it.increment(error)) {
+        if (it->path().filename().string().starts_with(hidden_prefix)) left.push_back(it->path());
+    }
+    for (const fs::path& path : left) fs::remove_all(path, error);
+}
+
+NamedTensors weights(const Decoder& model) {
+    NamedTensors named;
+    for (const auto& item : model.named_parameters()) named.emplace_back(item.key(), item.value().detach());
+    return named;
+}
+
+Result<void> write_files(const fs::path& folder, const Decoder& model, const AdamW& optimizer,
+                         const CheckpointState& state, const Plan& plan) {
+    // transformers wants to know which framework wrote the file.
+    if (auto done = write_safetensors(folder / model_file, weights(model), {{"format", "pt"}}); !done) return done;
+    if (auto done = write_safetensors(folder / optimizer_file, optimizer.state()); !done) return done;
+    if (auto done = write_json(folder / config_file, hf_config(plan)); !done) return done;
+    if (auto done = write_state(folder, {state, optimizer.steps()}); !done) return done;
+    return sync_folder(folder);
+}
+
+/// Moves the finished folder to its name. One of that name changes places with it in the same moment.
+Result<void> put_in_place(const fs::path& made, const fs::path& final) {
+    if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, final.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (errno == EEXIST && ::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) == 0) {
+        return {};
+    }
+    // File systems without these flags (NFS): the old one steps aside first.
+    std::error_code error;
+    if (fs::exists(final, error)) fs::rename(final, made.string() + ".old", error);
+    if (!error) fs::rename(made, final, error);
+    if (error) return bad_input("cannot put {} in place: {}", final.string(), error.message());
+    return {};
+}
+
+void keep_newest(const fs::path& checkpoints, std::int64_t step, std::int64_t keep) {
+    std::int64_t kept = 0;
+    for (const std::int64_t each : steps_in(checkpoints)) {
+        if (each > step || ++kept <= std::max<std::int64_t>(keep, 1)) continue;
+        // Out of sight in one move, so that no half-removed checkpoint is ever seen.
+        std::error_code error;
+        fs::rename(checkpoints / checkpoint_name(each), hidden(checkpoints, each, "old"), error);
+    }
+    remove_left_behind(checkpoints);
+}
+
+/// The tensors by the model's names; error unless each parameter has one of its shape and dtype, and nothing is over.
+Result<void> check_weights(const NamedTensors& own, const NamedTensors& loaded, const std::string& what) {
+    std::map<std::string_view, const torch::Tensor*> found;
+    for (const auto& [name, tensor] : loaded) found[name] = &tensor;
+    for (const auto& [name, tensor] : own) {
+        const auto entry = found.find(name);
+        if (entry == found.end()) return bad_input("{} lacks {}; it is of another model", what, name);
+        const bool fits =
+            entry->second->sizes() == tensor.sizes() && entry->second->scalar_type() == tensor.scalar_type();
+        if (!fits) return bad_input("{} of {} has another shape or dtype than in the plan's model", name, what);
+    }
+    if (loaded.size() == own.size()) return {};
+    return bad_input("{} has {} tensors and the plan's model {}; it is of another model", what, loaded.size(),
+                     own.size());
+}
+
+}  // namespace
+
+Result<fs::path> save_checkpoint(const fs::path& checkpoints, const Decoder& model, const AdamW& optimizer,
+                                 const CheckpointState& state, const Plan& plan, std::int64_t keep) {
+    return without_exceptions("save a checkpoint", [&]() -> Result<fs::path> {
+        std::error_code error;
+        fs::create_directories(checkpoints, error);
+        remove_left_behind(checkpoints);
+        const fs::path made = hidden(checkpoints, state.step, "new");
+        if (!error) fs::create_directory(made, error);
+        if (error) return bad_input("cannot save a checkpoint in {}: {}", checkpoints.string(), error.message());
+
+        const fs::path final = checkpoints / checkpoint_name(state.step);
+        auto done = write_files(made, model, optimizer, state, plan);
+        if (done) done = put_in_place(made, final);
+        if (done) done = sync_folder(checkpoints);
+        if (!done) {
+            remove_left_behind(checkpoints);
+            return tl::unexpected(done.error());
+        }
+        keep_newest(checkpoints, state.step, keep);
+        return final;
+    });
+}
+
+std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vector<std::string>* skipped) {
+    for (const std::int64_t step : steps_in(checkpoints)) {
+        const fs::path path = checkpoints / checkpoint_name(step);
+        const auto whole = without_exceptions("read " + path.string(), [&] { return verified_state(path); });
+        if (whole) return path;
+        if (skipped != nullptr) skipped->push_back(checkpoint_name(step) + ": " + whole.error().message);
+    }
+    return std::nullopt;
+}
+
+Result<CheckpointState> load_checkpoint(const fs::path& checkpoint, Decoder& model, AdamW& optimizer) {
+    return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointState> {
+        const auto document = verified_state(checkpoint);
+        if (!document) return tl::unexpected(document.error());
+        const auto loaded = read_safetensors(checkpoint / model_file);
+        if (!loaded) return tl::unexpected(loaded.error());
+        const NamedTensors own = weights(model);
+        if (auto fits = check_weights(own, *loaded, (checkpoint / model_file).string()); !fits) {
+            return tl::unexpected(fits.error());
+        }
+        const auto moments = read_safetensors(checkpoint / optimizer_file);
+        if (!moments) return tl::unexpected(moments.error());
+        if (auto taken = optimizer.load_state(*moments, document->optimizer_steps); !taken) {
+            return tl::unexpected(taken.error());
+        }
+        const torch::NoGradGuard no_grad;
+        const std::map<std::string, torch::Tensor> by_name(loaded->begin(), loaded->end());
+        for (const auto& [name, tensor] : own) tensor.copy_(by_name.at(name));
+        return document->state;
+    });
+}
+
+}  // namespace plimsoll::engine

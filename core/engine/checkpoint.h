@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/control/loss_scaler.h"
 #include "core/engine/adamw.h"
@@ -12,21 +14,27 @@
 namespace plimsoll::engine {
 
 struct CheckpointState {
-    std::int64_t step = 0;             ///< updates made
-    std::uint64_t samples = 0;         ///< sequences consumed, over all ranks
+    std::int64_t step = 0;      ///< updates made
+    std::uint64_t samples = 0;  ///< sequences consumed, over all ranks
     LossScaler::State scaler;
 };
 
-/// Written into a hidden folder beside, fsynced, then renamed: a checkpoint is whole or absent. Afterwards only the
-/// newest `keep` remain. config.json is Hugging Face's, so that from_pretrained reads the folder.
+/// Written into a hidden folder beside, fsynced, then renamed: a checkpoint is whole or absent, and one of the same
+/// step that was there is replaced in one move. state.json holds size and checksum of the other files and of itself.
+/// Afterwards only the newest `keep` (1 at least) of this step and earlier ones remain; later ones, which a run that
+/// resumed from before them has yet to reach, are left alone. config.json is Hugging Face's, so that from_pretrained
+/// reads the folder. Gives the checkpoint's path. On an error (disk full) the checkpoints that were there stand.
 Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints, const Decoder& model,
                                               const AdamW& optimizer, const CheckpointState& state, const Plan& plan,
                                               std::int64_t keep);
 
-/// Newest whole checkpoint, if any; a damaged one is passed over (and named in `skipped`).
+/// Newest whole checkpoint, if any; a damaged one (cut short, a flipped bit, half written) is passed over and named in
+/// `skipped` with the reason. Reads every byte of what it gives.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
                                                        std::vector<std::string>* skipped = nullptr);
-/// Restores weights and optimizer in place.
+
+/// Restores weights and optimizer in place, to the bit. Error when the checkpoint is damaged or of another model;
+/// then nothing has changed.
 Result<CheckpointState> load_checkpoint(const std::filesystem::path& checkpoint, Decoder& model, AdamW& optimizer);
 
 }  // namespace plimsoll::engine

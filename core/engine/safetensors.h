@@ -15,11 +15,17 @@
 namespace plimsoll::engine {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+using Metadata = std::map<std::string, std::string>;
 
-/// Writer's order is dtype alignment descending, then name; header padded to 8; temp file, fsync, rename.
+/// Writer's order is dtype alignment descending, then name; header padded to 8; temp file, fsync, rename. Tensors are
+/// written one after the other, so a copy is held of one at most (of none that is contiguous on the CPU).
+/// Errors: a name twice or not UTF-8, a dtype the format lacks, and what the disk says; an existing file then stands.
 Result<void> write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                               const std::map<std::string, std::string>& metadata = {});
-/// Every rule of the format is enforced (no holes, no overlaps, sizes match, no duplicate keys, header within limits).
-Result<NamedTensors> read_safetensors(const std::filesystem::path& path);
+                               const Metadata& metadata = {});
+
+/// Tensors in the order of the file, on the CPU. Every rule of the format is enforced (no holes, no overlaps, sizes
+/// match, no duplicate keys, header within limits), so memory is never more than the file's size and its header's
+/// document. The error names the file, the tensor and the rule.
+Result<NamedTensors> read_safetensors(const std::filesystem::path& path, Metadata* metadata = nullptr);
 
 }  // namespace plimsoll::engine

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The config.json with which transformers reads our checkpoints.
+#pragma once
+
+#include "core/base/json.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll::engine {
+
+/// For GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM or Qwen2ForCausalLM, readable by transformers 4 and 5.
+/// model_from_hf_config() gives the model back, but for its name and, where the family has no dropout on embeddings
+/// and residuals (all but GPT-2), its dropout. Tokens are bytes: no special ones.
+Json hf_config(const Plan& plan);
+
+}  // namespace plimsoll::engine
