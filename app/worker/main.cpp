@@ -1,2 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-int main() { return 0; }
+// plimsoll-worker: one rank of a run, or the store by which the ranks find one another.
+#include <sys/prctl.h>
+
+#include <atomic>
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/worker/last_words.h"
+#include "core/engine/memory_counter.h"
+#include "core/engine/rank_info.h"
+#include "core/engine/trainer.h"
+#include "core/plan/plan_io.h"
+
+namespace {
+
+using plimsoll::engine::RankInfo;
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // it is set by a signal handler
+
+void on_stop_signal(int) { stop_requested = true; }
+
+/// Says what went wrong in one last line, then ends without destructors: threads of a broken group may still wait.
+[[noreturn]] void end(int code, const std::string& last_line = "") {
+    std::fflush(stdout);
+    if (!last_line.empty()) fmt::print(stderr, "{}\n", last_line);
+    std::fflush(stderr);
+    std::_Exit(code);
+}
+
+[[noreturn]] void fail(int rank, const plimsoll::Error& error) {
+    end(plimsoll::exit_code(error), fmt::format("plimsoll-worker: rank {}: {}", rank, error.message));
+}
+
+[[noreturn]] void train(const std::string& run, double timeout) {
+    const auto info = RankInfo::from_environment();
+    if (!info) fail(0, info.error());
+    plimsoll::worker::install_last_words(info->rank);
+    std::signal(SIGTERM, &on_stop_signal);
+    std::signal(SIGINT, &on_stop_signal);
+    plimsoll::engine::install_memory_counter();
+
+    const auto loaded = plimsoll::load_plan(std::filesystem::path(run) / "plan.json");
+    if (!loaded) fail(info->rank, loaded.error());
+    plimsoll::engine::TrainerOptions options;
+    options.run = run;
+    options.stop = &stop_requested;
+    options.timeout = timeout;
+    const auto outcome = plimsoll::engine::train(loaded->plan, *info, options);
+    if (!outcome) fail(info->rank, outcome.error());
+    end(0);
+}
+
+[[noreturn]] void serve(int port, const std::string& host) {
+    const auto served = plimsoll::engine::serve_store(port, host);
+    if (!served) end(plimsoll::exit_code(served.error()), "plimsoll-worker: " + served.error().message);
+    end(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app(
+        "One rank of a training run. The rank comes from RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT\n"
+        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR "
+        "and\n"
+        "MASTER_PORT of a store. SIGTERM ends the run after the current step, with a checkpoint.\n",
+        "plimsoll-worker");
+    std::string run;
+    double timeout = 120;
+    bool store = false;
+    int port = 0;
+    std::string host = "127.0.0.1";
+    app.add_option("--run", run, "Run folder that holds plan.json (or PLIMSOLL_RUN)");
+    app.add_option("--timeout", timeout, "Seconds after which a silent rank is given up")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 86400.0));
+    app.add_flag("--store", store, "Serve the store of a run until stdin closes; prints its port");
+    app.add_option("--port", port, "Port of the store; 0: any free one")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 65535));
+    app.add_option("--host", host, "Address of the store; 0.0.0.0 on a trusted network of several machines")
+        ->capture_default_str();
+    app.set_version_flag("--version", "plimsoll-worker " PLIMSOLL_VERSION);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+
+    std::signal(SIGPIPE, SIG_IGN);
+    // The supervisor holds the other end of stdin, or names the run: a worker must not outlive it.
+    const char* supervised = std::getenv("PLIMSOLL_RUN");
+    if (supervised != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (store) serve(port, host);
+    if (run.empty() && supervised != nullptr) run = supervised;
+    if (run.empty()) end(2, "plimsoll-worker: name the run folder with --run DIR or PLIMSOLL_RUN");
+    train(run, timeout);
+}

@@ -1,1 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/trainer.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include "core/engine/accelerator.h"
+#include "core/engine/train_loop.h"
+#include "core/plan/plan_io.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+/// The supervisor has refused such plans with more words; torchrun and srun come here directly.
+Result<void> require_supported(const Plan& plan, const RankInfo& info) {
+    if (auto possible = require_possible(plan); !possible) return possible;
+    const Layout& layout = plan.layout;
+    if (layout.tp * layout.pp * layout.cp * layout.ep != 1 || layout.zero_stage != 0 ||
+        layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None) {
+        return bad_input(
+            "this version trains with plain data parallelism: set layout.tp, layout.pp, layout.cp and "
+            "layout.ep to 1, layout.zero_stage to 0 and both offloads to none");
+    }
+    if (plan.model.encoder_decoder() || plan.model.moe()) {
+        return bad_input(
+            "this version trains dense decoders (gpt2, llama, mistral, qwen2), not T5 or mixtures of "
+            "experts: set model.preset to one of them");
+    }
+    if (plan.model.vocab_size < 256) {
+        return bad_input("model.vocab_size is {}, and tokens are bytes: set it to 256 or more", plan.model.vocab_size);
+    }
+    if (layout.dp != info.world_size) {
+        return bad_input("layout.dp is {}, and {} {} started: start as many ranks, or set layout.dp", layout.dp,
+                         info.world_size, info.world_size == 1 ? "rank was" : "ranks were");
+    }
+    return {};
+}
+
+/// The text of an exception for a person; running out of memory gets its cure.
+std::string sentence_of(const std::exception& error) {
+    const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+    std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+    if (const auto line = text.find('\n'); line != std::string::npos) text.resize(line);
+    const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+                        dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+                        text.find("can't allocate memory") != std::string::npos;
+    if (!memory) return text;
+    return fmt::format(
+        "out of memory: lower layout.micro_batch or data.sequence_length, or set layout.recompute to "
+        "full ({})",
+        text);
+}
+
+/// Null on CPUs.
+Result<Accelerator*> accelerator_for(const Plan& plan, const RankInfo& info) {
+    if (plan.cluster.gpu == "cpu") return nullptr;
+    const auto accelerator = load_accelerator();
+    if (!accelerator) {
+        return bad_input("the plan trains on {}, but {}", plan.cluster.gpu, accelerator.error().message);
+    }
+    if (auto selected = (*accelerator)->select(info.local_rank); !selected) return tl::unexpected(selected.error());
+    return *accelerator;
+}
+
+Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const TrainerOptions& options,
+                                Recorder& recorder) {
+    at::set_num_threads(static_cast<int>(plan.training.threads));
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+    at::globalContext().setDeterministicFillUninitializedMemory(
+        false);  // a debugging aid that costs a pass over memory
+
+    const auto accelerator = accelerator_for(plan, info);
+    if (!accelerator) return tl::unexpected(accelerator.error());
+    const torch::Device device = *accelerator == nullptr
+                                     ? torch::Device(torch::kCPU)
+                                     : torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(info.local_rank));
+    const auto corpus = load_corpus(plan.data);
+    if (!corpus) return tl::unexpected(corpus.error());
+    auto collectives = make_collectives(info, options.timeout, *accelerator);
+    if (!collectives) return tl::unexpected(collectives.error());
+
+    auto outcome = [&]() -> Result<TrainOutcome> {
+        try {
+            TrainLoop loop(plan, options, *corpus, **collectives, recorder, *accelerator, device);
+            if (auto restored = loop.restore(); !restored) return tl::unexpected(restored.error());
+            return loop.run();
+        } catch (const std::exception& error) {
+            return failed("{}", sentence_of(error));
+        }
+    }();
+    // A group's destructor waits for what is still queued, and a peer that hangs never answers. After an error the
+    // process is about to end anyway.
+    if (!outcome) static_cast<void>(collectives->release());
+    return outcome;
+}
+
+}  // namespace
+
+Result<TrainOutcome> train(const Plan& plan, const RankInfo& info, const TrainerOptions& options) {
+    if (auto supported = require_supported(plan, info); !supported) return tl::unexpected(supported.error());
+    auto recorder = Recorder::open(options.run, info.rank);
+    if (!recorder) return tl::unexpected(recorder.error());
+    auto outcome = [&]() -> Result<TrainOutcome> {
+        try {
+            return train_plan(plan, info, options, *recorder);
+        } catch (const std::exception& error) {
+            return failed("{}", sentence_of(error));
+        }
+    }();
+    if (!outcome) {
+        const auto sentence = fmt::format("Rank {}: {}", info.rank, outcome.error().message);
+        static_cast<void>(recorder->event(0, "error", sentence));  // the same error ends the program
+    }
+    return outcome;
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training run does beside its steps: starting where it left off, recording, validating, samples, checkpoints.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/engine/generate.h"
+#include "core/engine/memory_counter.h"
+#include "core/engine/train_loop.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+/// How long the others wait while rank 0 writes or reads a checkpoint or a sample: a large model's takes minutes.
+constexpr Seconds patience = 30 * 60;
+
+constexpr std::int64_t sample_length = 160;
+constexpr double sample_temperature = 0.8;
+constexpr std::int64_t lines_every = 10;  ///< steps between lines in the log
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& run, std::int64_t step) {
+    return run / "checkpoints" / fmt::format("step-{:08}", step);
+}
+
+Bytes size_of(const std::filesystem::path& folder) {
+    std::error_code error;
+    Bytes bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        const auto size = entry.file_size(error);
+        if (!error) bytes += static_cast<Bytes>(size);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Result<void> TrainLoop::tell(const char* kind, const std::string& sentence, Json details) {
+    if (!first_rank()) return {};
+    fmt::print("{}\n", sentence);
+    std::fflush(stdout);
+    return recorder_.event(updates_, kind, sentence, std::move(details));
+}
+
+Result<void> TrainLoop::on_first_rank(const char* what, const std::function<Result<void>()>& work) {
+    Result<void> done;
+    if (first_rank()) done = work();
+    const torch::Tensor failure = torch::full({1}, done ? 0 : 1, torch::dtype(torch::kInt64).device(device_));
+    auto sent = collectives_.broadcast(failure, 0, patience);
+    if (!done || !sent) return done ? sent : done;
+    if (failure.item<std::int64_t>() != 0) return failed("rank 0 could not {}; its log tells why", what);
+    return {};
+}
+
+Result<void> TrainLoop::restore() {
+    if (auto sent = data_parallel_->broadcast_parameters(); !sent) return sent;
+    optimizer_ = std::make_unique<AdamW>(parameters_, plan_.optimizer);
+
+    // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
+    std::vector<std::string> damaged;
+    std::filesystem::path checkpoint;
+    torch::Tensor chosen = torch::full({1}, -1, torch::dtype(torch::kInt64).device(device_));
+    if (first_rank()) {
+        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged)) {
+            checkpoint = *newest;
+            chosen.fill_(std::atoll(checkpoint.filename().string().substr(5).c_str()));  // "step-00000100"
+        }
+    }
+    if (auto sent = collectives_.broadcast(chosen, 0, patience); !sent) return sent;
+    const auto step = chosen.item<std::int64_t>();
+    if (step >= 0) {
+        if (auto loaded = load(checkpoint_path(options_.run, step)); !loaded) return loaded;
+    }
+    return announce(step, damaged);
+}
+
+Result<void> TrainLoop::load(const std::filesystem::path& checkpoint) {
+    const auto state = load_checkpoint(checkpoint, *model_, *optimizer_);
+    if (!state) return tl::unexpected(state.error());
+    updates_ = state->step;
+    saved_at_ = state->step;
+    samples_ = state->samples;
+    scaler_.restore(state->scaler);
+    return {};
+}
+
+Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<std::string>& damaged) {
+    for (const std::string& each : damaged) {
+        auto told = tell("damaged", fmt::format("A damaged checkpoint was passed over: {}", each));
+        if (!told) return told;
+    }
+    std::int64_t parameters = 0;
+    for (const auto& [name, parameter] : parameters_) parameters += parameter.numel();
+    const auto dtype = std::string(dtype_names[static_cast<std::size_t>(plan_.numerics.dtype)]);
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    const std::string what =
+        fmt::format("{} parameters in {} on {} {} ({}), on {} of {}: {} steps of {} tokens.",
+                    format_short(static_cast<double>(parameters)), dtype, collectives_.world_size(),
+                    collectives_.world_size() == 1 ? "rank" : "ranks",
+                    accelerator_ != nullptr ? accelerator_->describe(device_.index()) : "CPU",
+                    format_bytes(static_cast<Bytes>(corpus_.text.size())), corpus_.name, plan_.training.steps,
+                    format_count(plan_.layout.global_batch() * plan_.data.sequence_length));
+    Json details = {{"parameters", parameters},
+                    {"world_size", collectives_.world_size()},
+                    {"dtype", dtype},
+                    {"device", device_.str()},
+                    {"corpus", corpus_.name},
+                    {"corpus_bytes", corpus_.text.size()},
+                    {"train_bytes", corpus_.train_size},
+                    {"steps", plan_.training.steps},
+                    {"seed", plan_.training.seed},
+                    {"buckets", data_parallel_->bucket_count()},
+                    {"host", host},
+                    {"version", PLIMSOLL_VERSION}};
+    if (resumed_from < 0) return tell("start", "Training " + what, std::move(details));
+    details["resumed_from"] = resumed_from;
+    details["samples"] = samples_;
+    return tell("resume", fmt::format("Resumed from the checkpoint of step {}: {}", resumed_from, what),
+                std::move(details));
+}
+
+Bytes TrainLoop::memory(bool peak) const {
+    if (accelerator_ != nullptr) return peak ? accelerator_->memory_peak() : accelerator_->memory_now();
+    return peak ? memory_peak() : memory_now();
+}
+
+Result<void> TrainLoop::record(const Step& step) {
+    const std::int64_t number = step.applied ? updates_ : updates_ + 1;
+    std::vector<std::pair<std::string, double>> values;
+    if (first_rank()) {
+        const double rate =
+            static_cast<double>(plan_.layout.global_batch() * plan_.data.sequence_length) / step.seconds;
+        values = {{series::loss, step.loss},
+                  {series::lr, step.lr},
+                  {series::loss_scale, step.scale},
+                  {series::grad_norm, step.norms.global},
+                  {series::tokens_per_second, rate}};
+        const std::int64_t every = plan_.training.layer_norms_every;
+        if (every > 0 && (number == 1 || number % every == 0)) {
+            for (const auto& [layer, norm] : step.norms.layers) {
+                values.emplace_back(series::layer_norm_prefix + layer, norm);
+            }
+        }
+        if (number == 1 || number % lines_every == 0) {
+            fmt::print("step {}/{}  loss {:.4f}  lr {:.3g}  grad norm {:.3g}  {:.0f} tokens/s\n", number,
+                       plan_.training.steps, step.loss, step.lr, step.norms.global, rate);
+            std::fflush(stdout);
+        }
+    }
+    values.emplace_back(series::step_time, step.seconds);
+    values.emplace_back(series::memory, static_cast<double>(memory(false)));
+    values.emplace_back(series::memory_peak, static_cast<double>(memory(true)));
+    return recorder_.points(number, values);
+}
+
+Result<void> TrainLoop::periodic() {
+    const bool last = updates_ == plan_.training.steps;
+    const auto due = [&](std::int64_t every) { return every > 0 && (last || updates_ % every == 0); };
+    if (due(plan_.training.validate_every) && batches_.validation_sequences() > 0) {
+        if (auto done = validate(); !done) return done;
+    }
+    if (due(plan_.training.sample_every)) {
+        if (auto done = on_first_rank("write a sample", [&] { return sample(); }); !done) return done;
+    }
+    return due(plan_.training.checkpoint_every) ? save() : Result<void>();
+}
+
+Result<void> TrainLoop::validate() {
+    torch::NoGradGuard no_grad;
+    model_->eval();
+    torch::Tensor sum = torch::zeros({1}, torch::dtype(torch::kFloat64).device(device_));
+    for (const Batch& batch : batches_.validation()) {
+        const torch::Tensor loss = language_model_loss(model_->forward(batch.tokens), batch.targets);
+        sum += loss.to(torch::kFloat64) * batch.tokens.size(0);
+    }
+    model_->train();
+    if (auto summed = collectives_.all_reduce_sum(sum)->wait(); !summed || !first_rank()) return summed;
+    const std::int64_t sequences = batches_.validation_sequences();
+    const double loss = sum.item<double>() / static_cast<double>(sequences);
+    if (auto recorded = recorder_.points(updates_, {{series::validation_loss, loss}}); !recorded) return recorded;
+    return tell("validation",
+                fmt::format("Validation loss {:.3f} after step {}, over {} sequences.", loss, updates_, sequences),
+                {{"loss", loss}});
+}
+
+Result<void> TrainLoop::sample() {
+    const std::string& prompt = plan_.training.sample_prompt;
+    const std::string text =
+        generate(*model_, prompt, sample_length, sample_temperature, static_cast<std::uint64_t>(plan_.training.seed),
+                 std::min(plan_.data.sequence_length, plan_.model.max_position));
+    return tell("sample", text, {{"prompt", prompt}});
+}
+
+Result<void> TrainLoop::save() {
+    if (saved_at_ == updates_) return {};
+    saved_at_ = updates_;
+    return on_first_rank("write the checkpoint", [&]() -> Result<void> {
+        const auto start = std::chrono::steady_clock::now();
+        const CheckpointState state{updates_, samples_, scaler_.state()};
+        const auto path = save_checkpoint(options_.run / "checkpoints", *model_, *optimizer_, state, plan_,
+                                          plan_.training.keep_checkpoints);
+        if (!path) return tl::unexpected(path.error());
+        const Seconds seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        const Bytes bytes = size_of(*path);
+        return tell(
+            "checkpoint",
+            fmt::format("Checkpoint of step {}: {} in {}.", updates_, format_bytes(bytes), format_seconds(seconds)),
+            {{"path", path->filename().string()}, {"bytes", bytes}, {"seconds", seconds}});
+    });
+}
+
+}  // namespace plimsoll::engine
