@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// For check_transformers.py: writes a checkpoint of each family with the logits of some tokens beside it, or copies a
+// safetensors file through our reader and writer.
+#include <cstdio>
+#include <string_view>
+
+#include "core/engine/checkpoint.h"
+#include "core/engine/safetensors.h"
+#include "tests/engine/model/small_models.h"
+
+namespace plimsoll::engine {
+namespace {
+
+/// Families with the settings that a wrong config.json would lose.
+std::vector<std::pair<std::string, Plan>> plans() {
+    std::vector<std::pair<std::string, Plan>> all;
+    for (const std::string& preset : family_presets()) all.emplace_back(preset, small_plan(preset));
+    Plan tied = small_plan("llama-2-70b");
+    tied.model.tied_head = true;
+    tied.model.rope_theta = 123;
+    tied.model.norm_eps = 0.3;
+    tied.model.head_dim = 6;
+    all.emplace_back("llama-tied", tied);
+    Plan biased = small_plan("llama-7b");
+    biased.model.qkv_bias = biased.model.linear_bias = true;
+    all.emplace_back("llama-biased", biased);
+    Plan relu = small_plan("gpt2");
+    relu.model.activation = Activation::Relu;
+    relu.model.tied_head = false;
+    relu.model.norm_eps = 0.3;
+    all.emplace_back("gpt2-relu", relu);
+    Plan half = small_plan("qwen2.5-7b");
+    half.numerics.dtype = Dtype::Bf16;
+    all.emplace_back("qwen2-bf16", half);
+    return all;
+}
+
+Result<void> write_one(const std::filesystem::path& folder, const Plan& plan) {
+    const auto model = make_decoder(plan, 3);
+    const torch::NoGradGuard no_grad;
+    torch::manual_seed(5);
+    std::vector<std::pair<std::string, torch::Tensor>> parameters;
+    for (auto& item : model->named_parameters()) {
+        // Norm weights and biases away from 1 and 0, where they could be left out unnoticed.
+        if (item.value().dim() == 1) item.value().add_(0.3 * torch::randn_like(item.value()));
+        parameters.emplace_back(item.key(), item.value());
+    }
+    model->eval();
+    const torch::Tensor tokens = random_tokens(plan, 2, 20);
+    const AdamW optimizer(parameters, plan.optimizer);
+    const auto path = save_checkpoint(folder, *model, optimizer, {}, plan, 1);
+    if (!path) return tl::unexpected(path.error());
+    return write_safetensors(folder / "probe.safetensors", {{"tokens", tokens}, {"logits", model->forward(tokens)}});
+}
+
+Result<void> run(int argc, char** argv) {
+    if (argc == 4 && std::string_view(argv[1]) == "copy") {
+        Metadata metadata;
+        const auto tensors = read_safetensors(argv[2], &metadata);
+        if (!tensors) return tl::unexpected(tensors.error());
+        return write_safetensors(argv[3], *tensors, metadata);
+    }
+    if (argc != 2) return bad_input("usage: write-checkpoints FOLDER, or write-checkpoints copy FROM TO");
+    for (const auto& [name, plan] : plans()) {
+        if (auto written = write_one(std::filesystem::path(argv[1]) / name, plan); !written) return written;
+    }
+    return {};
+}
+
+}  // namespace
+}  // namespace plimsoll::engine
+
+int main(int argc, char** argv) {
+    const auto done = plimsoll::engine::run(argc, argv);
+    if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());
+    return done ? 0 : 1;
+}
