@@ -126,9 +126,9 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
         const RankMemory& stage = estimate.stages[i];
         std::size_t last = i;
         while (last + 1 < estimate.stages.size() && alike(stage, estimate.stages[last + 1])) ++last;
-        out +=
-            "\n" + bold(last == i ? name_of(stage) : fmt::format("Stages {} to {}, each: {}", i, last, name_of(stage)));
-        out += "\n" + table(stage, width, sources);
+        const std::string name =
+            last == i ? name_of(stage) : fmt::format("Stages {} to {}, each: {}", i, last, name_of(stage));
+        out += fmt::format("\n{}\n{}", bold(name), table(stage, width, sources));
         out += fmt::format("    {} {}\n", fitted("in all", 34), fitted(format_bytes(stage.total()), 10, true));
         out += "  " + bar(stage, estimate.usable, full, width - 4) + "\n";
         i = last;

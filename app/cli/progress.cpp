@@ -104,7 +104,7 @@ void Progress::show_events() {
 
 void Progress::show_line(const std::string& text) {
     const auto width = static_cast<std::size_t>(terminal_size().columns) - 1;
-    say("\r" + fitted(text, std::min(width, shown_width(text))) + "\x1b[K");
+    say(fmt::format("\r{}\x1b[K", fitted(text, std::min(width, shown_width(text)))));
     line_open_ = true;
     std::fflush(stdout);
 }

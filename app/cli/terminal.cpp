@@ -89,7 +89,8 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
         text.remove_prefix(std::min(space + 1, text.size()));
         const std::size_t size = shown_width(word);
         if (column > 0 && column + 1 + size > width) {
-            out += "\n" + std::string(indent, ' ');
+            out += '\n';
+            out.append(indent, ' ');
             column = indent;
         } else if (column > 0) {
             out += ' ';

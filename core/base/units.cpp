@@ -61,7 +61,7 @@ std::string format_short(double value) {
 
 std::string format_seconds(Seconds seconds) {
     if (!std::isfinite(seconds)) return "–";
-    if (seconds < 0) return "-" + format_seconds(-seconds);
+    if (seconds < 0) return fmt::format("-{}", format_seconds(-seconds));
     if (seconds < 1e-3) return three_digits(seconds * 1e6) + " µs";
     if (seconds < 1) return three_digits(seconds * 1e3) + " ms";
     if (seconds < 60) return three_digits(seconds) + " s";

@@ -124,20 +124,22 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
     if (slice.encoder_layers > 0)
         text +=
             fmt::format(" + {} × {} encoder layers × {}", in_flight, slice.encoder_layers, number(layer.encoder[m]));
-    terms.push_back({"activations", fmt::format("Activations of the layers (recompute {})", recompute_names[m]),
-                     Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
+    terms.push_back(
+        {"activations",
+         mode == Recompute::None ? "Activations" : fmt::format("Activations (recompute {})", recompute_names[m]),
+         Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
 
     if (stage.ends > 0)
-        terms.push_back({"end_activations", "Around the layers: embedding, final norm", Category::Activations,
-                         stage.ends.value(), ends_formula(plan, slice, in_flight),
-                         "op by op; Korthikanti et al. 2022, section 4.3"});
+        terms.push_back({"end_activations", "Embedding and final norm", Category::Activations, stage.ends.value(),
+                         ends_formula(plan, slice, in_flight), "op by op; Korthikanti et al. 2022, section 4.3"});
 
     terms.push_back({"layer_backward", mode == Recompute::None ? "One layer's backward" : "One layer recomputed",
                      Category::Activations, stage.backward.value(),
                      slice.last
-                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs, G the "
+                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}, G the "
                                        "logits, final norm and head input freed before it",
-                                       number(stage.needed), number(stage.loss))
+                                       number(stage.needed), number(stage.loss),
+                                       tied_gradient(plan, slice) > 0 ? " and the gradient of the tied head" : "")
                          : fmt::format("W = {}, what one layer's backward needs", number(stage.needed)),
                      "op by op (core/estimate/activations.h); Chen et al. 2016"});
     return terms;

@@ -45,11 +45,9 @@ Result<void> same_plan(const Plan& recorded, const Plan& wanted, const fs::path&
     const Json then = to_json(recorded), now = to_json(aligned);
     std::string key = "plan";
     for (const auto& field : plan_fields()) {
-        const Json::json_pointer pointer("/" + [&] {
-            std::string slashes = field.key;
-            for (char& c : slashes) c = c == '.' ? '/' : c;
-            return slashes;
-        }());
+        std::string slashes = fmt::format("/{}", field.key);
+        std::replace(slashes.begin(), slashes.end(), '.', '/');
+        const Json::json_pointer pointer(slashes);
         const Json before = then.contains(pointer) ? then[pointer] : Json();
         const Json after = now.contains(pointer) ? now[pointer] : Json();
         if (before == after) continue;

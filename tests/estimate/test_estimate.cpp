@@ -206,7 +206,7 @@ TEST(Estimate, LargestAllowedPlansDoNotOverflow) {
     EXPECT_EQ(states(estimate.stages.at(0)), 16 * estimate.parameters);
     const auto long_sequence = gpu_plan("llama-7b", {"data.sequence_length=20000", "layout.micro_batch=1600",
                                                      "numerics.attention=eager", "numerics.dtype=fp32"});
-    const auto& rank = estimated(long_sequence).stages.at(0);
+    const auto rank = estimated(long_sequence).stages.at(0);
     double sum = 0;
     for (const auto& term : rank.terms) sum += static_cast<double>(term.bytes);
     EXPECT_GT(sum, 2e15);

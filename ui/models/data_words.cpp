@@ -35,8 +35,9 @@ QList<TextRow> dataRows(const DataPreview& preview, const Plan& plan) {
     if (batch > 0 && facts.samplesPerEpoch > 0) {
         const double steps = static_cast<double>(facts.samplesPerEpoch) / static_cast<double>(batch);
         add(DataWords::tr("Steps an epoch"), QLocale().toString(steps, 'f', steps < 100 ? 1 : 0));
+        const double epochs = static_cast<double>(plan.training.steps) / steps;
         add(DataWords::tr("Epochs in the run"),
-            QLocale().toString(static_cast<double>(plan.training.steps) / steps, 'g', 3),
+            QLocale().toString(epochs, 'f', epochs < 10 ? 2 : (epochs < 100 ? 1 : 0)),
             DataWords::tr("%1 steps × %2 sequences a step").arg(countText(plan.training.steps), countText(batch)));
     }
     return rows;

@@ -21,8 +21,8 @@ QString scheduleName(Schedule schedule) {
 
 QString hardwareWords(const Plan& plan) {
     const Cluster& cluster = plan.cluster;
-    const QString gpu = cluster.gpu == "cpu" ? LayoutWords::tr("CPU ranks") : QString::fromStdString(cluster.gpu);
-    QString words = LayoutWords::tr("%1 × %2").arg(countText(cluster.world_size()), gpu);
+    const QString kind = cluster.gpu == "cpu" ? LayoutWords::tr("%1 CPU ranks") : LayoutWords::tr("%1 GPUs");
+    QString words = kind.arg(countText(cluster.world_size()));
     if (cluster.nodes > 1) words += LayoutWords::tr(", %1 nodes").arg(countText(cluster.nodes));
     return words;
 }

@@ -8,7 +8,7 @@
 
 namespace plimsoll::ui {
 
-/// "32 × A100 SXM4 80GB, 4 nodes".
+/// "32 GPUs, 4 nodes".
 QString hardwareWords(const Plan& plan);
 /// "Global batch 256 × 4,096 = 1,048,576 tokens".
 QString batchWords(const Plan& plan);

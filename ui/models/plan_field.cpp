@@ -29,7 +29,7 @@ constexpr Label labels[] = {
     {"model.num_layers", QT_TRANSLATE_NOOP("PlanField", "Layers")},
     {"model.num_heads", QT_TRANSLATE_NOOP("PlanField", "Attention heads")},
     {"model.num_kv_heads", QT_TRANSLATE_NOOP("PlanField", "Key and value heads")},
-    {"model.head_dim", QT_TRANSLATE_NOOP("PlanField", "Head size")},
+    {"model.head_dim", QT_TRANSLATE_NOOP("PlanField", "Head size, 0: by heads")},
     {"model.ffn_hidden_size", QT_TRANSLATE_NOOP("PlanField", "MLP size")},
     {"model.vocab_size", QT_TRANSLATE_NOOP("PlanField", "Vocabulary")},
     {"model.max_position", QT_TRANSLATE_NOOP("PlanField", "Longest sequence")},
@@ -48,7 +48,7 @@ constexpr Label labels[] = {
     {"cluster.gpu", QT_TRANSLATE_NOOP("PlanField", "GPU")},
     {"cluster.gpus_per_node", QT_TRANSLATE_NOOP("PlanField", "GPUs a node")},
     {"cluster.nodes", QT_TRANSLATE_NOOP("PlanField", "Nodes")},
-    {"cluster.usable_gib", QT_TRANSLATE_NOOP("PlanField", "Usable memory, GiB")},
+    {"cluster.usable_gib", QT_TRANSLATE_NOOP("PlanField", "Usable GiB, 0: catalogue")},
     {"cluster.internode_gbs", QT_TRANSLATE_NOOP("PlanField", "Link between nodes, GB/s")},
     {"layout.dp", QT_TRANSLATE_NOOP("PlanField", "Data parallel")},
     {"layout.tp", QT_TRANSLATE_NOOP("PlanField", "Tensor parallel")},
@@ -67,7 +67,7 @@ constexpr Label labels[] = {
     {"numerics.dtype", QT_TRANSLATE_NOOP("PlanField", "Precision")},
     {"numerics.attention", QT_TRANSLATE_NOOP("PlanField", "Attention")},
     {"numerics.fp32_gradients", QT_TRANSLATE_NOOP("PlanField", "Gradients in fp32")},
-    {"numerics.loss_scale", QT_TRANSLATE_NOOP("PlanField", "Loss scale")},
+    {"numerics.loss_scale", QT_TRANSLATE_NOOP("PlanField", "Loss scale, 0: dynamic")},
     {"numerics.initial_scale_power", QT_TRANSLATE_NOOP("PlanField", "Initial scale, 2 to the")},
     {"numerics.loss_scale_window", QT_TRANSLATE_NOOP("PlanField", "Clean steps to double")},
     {"numerics.hysteresis", QT_TRANSLATE_NOOP("PlanField", "Overflows to halve")},
@@ -78,7 +78,7 @@ constexpr Label labels[] = {
     {"optimizer.beta2", QT_TRANSLATE_NOOP("PlanField", "Beta 2")},
     {"optimizer.eps", QT_TRANSLATE_NOOP("PlanField", "Epsilon")},
     {"optimizer.weight_decay", QT_TRANSLATE_NOOP("PlanField", "Weight decay")},
-    {"optimizer.clip", QT_TRANSLATE_NOOP("PlanField", "Gradient clipping")},
+    {"optimizer.clip", QT_TRANSLATE_NOOP("PlanField", "Clip norm, 0: off")},
     {"lr.kind", QT_TRANSLATE_NOOP("PlanField", "Shape")},
     {"lr.warmup_steps", QT_TRANSLATE_NOOP("PlanField", "Warmup steps")},
     {"lr.min_ratio", QT_TRANSLATE_NOOP("PlanField", "Floor, share of the peak")},
@@ -226,9 +226,10 @@ QString shownText(const PlanField& field, const QString& text) {
         // A seed is a name, not an amount.
         if (ok && field.key != QLatin1String("training.seed")) return QLocale().toString(value);
     }
-    if (field.kind == PlanField::Kind::Number && !text.contains(QLatin1Char('e'))) {
+    if (field.kind == PlanField::Kind::Number) {
+        static const QRegularExpression leadingZeros(QStringLiteral("e([+-])0+(?=\\d)"));
         QString shown = text;
-        return shown.replace(QLatin1Char('.'), QLocale().decimalPoint());
+        return shown.replace(QLatin1Char('.'), QLocale().decimalPoint()).replace(leadingZeros, QStringLiteral("e\\1"));
     }
     return text;
 }

@@ -71,8 +71,7 @@ QList<TextRow> parameterRows(const Model& model, const ParameterCounts& counts) 
 }
 
 QStringList termHeaders() {
-    return {PlanTables::tr("Term"), PlanTables::tr("Bytes"), PlanTables::tr("Share"), PlanTables::tr("Formula"),
-            PlanTables::tr("Source")};
+    return {PlanTables::tr("Term"), PlanTables::tr("Bytes"), PlanTables::tr("Formula"), PlanTables::tr("Source")};
 }
 
 QList<TextRow> termRows(const RankMemory& stage) {
@@ -80,18 +79,17 @@ QList<TextRow> termRows(const RankMemory& stage) {
     const auto total = static_cast<double>(stage.total());
     for (const Term& term : stage.terms) {
         TextRow row;
-        row.cells = {qt(term.name), bytesText(term.bytes),
-                     percentText(total > 0 ? static_cast<double>(term.bytes) / total : 0), qt(term.formula),
-                     qt(term.source)};
+        const double share = total > 0 ? static_cast<double>(term.bytes) / total : 0;
+        row.cells = {qt(term.name), bytesText(term.bytes), qt(term.formula), qt(term.source)};
         row.tip =
-            QStringLiteral("<p style='margin:0'><b>%1</b> · %2</p><p style='margin:4px 0 0 0'>%3<br><i>%4</i></p>")
+            QStringLiteral("<p style='margin:0'><b>%1</b> · %2 · %3</p><p style='margin:4px 0 0 0'>%4<br><i>%5</i></p>")
                 .arg(qt(term.name).toHtmlEscaped(), PlanTables::tr("%1 bytes").arg(countText(term.bytes)),
-                     qt(term.formula).toHtmlEscaped(), qt(term.source).toHtmlEscaped());
+                     percentText(share), qt(term.formula).toHtmlEscaped(), qt(term.source).toHtmlEscaped());
         row.name = qt(term.key);
         rows.append(row);
     }
     TextRow sum;
-    sum.cells = {PlanTables::tr("Total"), bytesText(stage.total()), percentText(1), QString(), QString()};
+    sum.cells = {PlanTables::tr("Total"), bytesText(stage.total()), QString(), QString()};
     sum.tip = PlanTables::tr("%1 bytes").arg(countText(stage.total()));
     sum.strong = true;
     rows.append(sum);

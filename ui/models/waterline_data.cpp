@@ -58,6 +58,7 @@ QString countText(std::int64_t count) { return QLocale().toString(static_cast<ql
 
 QString percentText(double share) {
     const double percent = share * 100;
+    if (percent > 0 && percent < 0.005) return Waterline::tr("< 0.01 %");
     const int digits = percent == 0 || percent >= 99.95 ? 0 : (percent < 9.95 ? 2 : 1);
     return Waterline::tr("%1 %").arg(QLocale().toString(percent, 'f', digits));
 }
@@ -147,7 +148,7 @@ QString figuresOf(const PlanNumbers& numbers, const Plan& plan) {
     if (plan.layout.pp > 1) parts << Waterline::tr("bubble <b>%1</b>").arg(percentText(numbers.bubble));
     parts << Waterline::tr("<b>%1</b> parameters").arg(countText(numbers.counts.total));
     const std::int64_t tokens = plan.layout.global_batch() * plan.data.sequence_length;
-    parts << Waterline::tr("<b>%1</b> tokens a step").arg(countText(tokens));
+    parts << Waterline::tr("<b>%1</b> tokens a step").arg(formatValue(ValueKind::Short, static_cast<double>(tokens)));
     return parts.join(QStringLiteral(" · "));
 }
 

@@ -19,6 +19,9 @@ ChoiceTable::ChoiceTable(const QString& name, const QString& searchHint, TextTab
     search_->setAccessibleName(searchHint);
     search_->setClearButtonEnabled(true);
     table_->setModel(sorted_);
+    // As wide as their contents, not wider for an arrow that is rarely there.
+    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
+    table_->resizeColumnsToContents();
     table_->setStretch(0);
     table_->setSortingEnabled(true);
     table_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);

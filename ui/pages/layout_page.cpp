@@ -18,7 +18,7 @@
 namespace plimsoll::ui {
 
 LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
-    : Page(tr("Layout"), parent), model_(model), terms_(termHeaders(), {1, 2}), recompute_(recomputeHeaders(), {1, 2}) {
+    : Page(tr("Layout"), parent), model_(model), terms_(termHeaders(), {1}), recompute_(recomputeHeaders(), {1, 2}) {
     makeLeft();
     QVBoxLayout* right = addColumn(1);
     pipeline_ = new Card(tr("Pipeline"), this);
@@ -66,12 +66,11 @@ void LayoutPage::makeMemory(QVBoxLayout* column) {
     memory_ = new Card(tr("Memory breakdown"), this);
     stage_ = new ComboBox(memory_);
     stage_->setAccessibleName(tr("Stage whose memory is shown"));
-    memory_->body()->addWidget(stage_, 0, Qt::AlignLeft);
+    memory_->addToTitle(stage_);
     auto* table = new FactTable(tr("Memory by term"), memory_);
     table->setModel(&terms_);
-    table->setStretch(3);
-    table->setColumnLimit(0, 230);
-    table->setColumnLimit(4, 250);
+    table->setStretch(2);
+    table->setColumnLimit(3, 200);
     table->setWholeHeight(true);
     memory_->body()->addWidget(table);
     column->addWidget(memory_);

@@ -66,6 +66,8 @@ MainWindow::MainWindow(QWidget* parent)
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     showPage(PageId::Model);
     updateTitle();
+    // Nothing is about to be pressed: the first Tab goes to the search.
+    setFocus();
 }
 
 MainWindow::~MainWindow() = default;
@@ -122,7 +124,8 @@ void MainWindow::begin(const QString& pathOrPreset) {
     const QString newest = RunModel::newestRun();
     if (newest.isEmpty()) return;
     run_->open(newest);
-    if (isUnderWay(*run_)) showPage(PageId::Watch);
+    const Result<RunFolder> folder = RunFolder::open(newest.toStdString());
+    if (folder && folder->live()) showPage(PageId::Watch);
 }
 
 void MainWindow::openPlan(const QString& pathOrPreset) {

@@ -58,7 +58,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     buttons->addWidget(fit);
     buttons->addStretch(1);
     card->body()->addLayout(buttons);
-    addColumn(5)->addWidget(card, 1);
+    addColumn(4)->addWidget(card, 1);
 
     QVBoxLayout* middle = addColumn(0, 300);
     architecture_->body()->addWidget(new FieldForm(model_, architectureKeys(), architecture_));
@@ -70,7 +70,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     parts->setStretch(0);
     parts->setWholeHeight(true);
     parameters_->body()->addWidget(parts);
-    QVBoxLayout* right = addColumn(4);
+    QVBoxLayout* right = addColumn(3);
     right->addWidget(parameters_);
     right->addStretch(1);
 
@@ -85,7 +85,7 @@ void ModelPage::refresh() {
     const Model& model = model_->plan().model;
     const ParameterCounts& counts = model_->numbers().counts;
     parts_.setRows(parameterRows(model, counts));
-    parameters_->setFact(tr("exact, as the model's own code counts them"));
+    parameters_->setFact(tr("exact"));
     parameters_->setValue(countText(counts.total));
     presets_->setCurrent(QString::fromStdString(model.preset));
     architecture_->setFact(modelOrigin(model));

@@ -87,6 +87,7 @@ QStringList renderPlots(const QString& runPath, const QString& dir, bool dark, Q
                                              "%1 cannot be written; is there room, and may you write there?")
                      .arg(path));
     };
+    QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents);  // the layout settles
     QImage sheet = blank(sheet_size, theme.bg);
     page.render(&sheet);
     save(sheet, QStringLiteral("overview.png"));

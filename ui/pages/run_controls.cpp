@@ -11,9 +11,11 @@ namespace plimsoll::ui {
 
 bool isUnderWay(const RunModel& run) {
     if (!run.isOpen() || run.isVanished()) return false;
+    if (run.isLive()) return true;
+    // Until its state has been read, a run that was just opened is taken for an old one.
+    if (run.state().started <= 0) return false;
     const RunStatus status = run.state().status;
-    return run.isLive() || status == RunStatus::Starting || status == RunStatus::Running ||
-           status == RunStatus::Stopping;
+    return status == RunStatus::Starting || status == RunStatus::Running || status == RunStatus::Stopping;
 }
 
 RunControls::RunControls(RunModel* run, RunStarter* starter, QWidget* parent)

@@ -150,6 +150,9 @@ void WatchPage::selectCurrentRun() {
     picker_->setCurrentIndex(runs_->rowOf(model_->runPath()));
     // A run outside the store is shown by its name as well.
     picker_->setPlaceholderText(model_->isOpen() ? model_->runName() : tr("No run"));
+    QPalette colours = picker_->palette();
+    colours.setColor(QPalette::PlaceholderText, Theme::of(palette()).ink);
+    picker_->setPalette(colours);
     picker_->setEnabled(runs_->rowCount() > 0);
     updateNotice();
 }

@@ -20,6 +20,34 @@ constexpr double longest_stroke = 2500;
 
 QString text(const char* words) { return QCoreApplication::translate("Plot", words); }
 
+// Leaves out points that lie within `tolerance` (vertically) of the line between those kept: a cone from the last kept
+// point narrows with each point until one falls out of it. Points at the same x and NaN are all kept.
+std::vector<QPointF> simplified(const std::vector<QPointF>& points, double tolerance) {
+    std::vector<QPointF> kept;
+    double low = 0, high = 0;
+    bool open = false;  // is there a cone?
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const QPointF& point = points[i];
+        if (open) {
+            const QPointF way = point - kept.back();
+            const double slope = way.y() / way.x();
+            if (way.x() > 0 && slope >= low && slope <= high) {
+                low = std::max(low, (way.y() - tolerance) / way.x());
+                high = std::min(high, (way.y() + tolerance) / way.x());
+                continue;
+            }
+            if (kept.back() != points[i - 1]) kept.push_back(points[i - 1]);
+        }
+        const QPointF way = kept.empty() ? QPointF() : point - kept.back();
+        open = way.x() > 0 && std::isfinite(way.y());
+        low = (way.y() - tolerance) / way.x();
+        high = (way.y() + tolerance) / way.x();
+        if (!open) kept.push_back(point);
+    }
+    if (open && !points.empty()) kept.push_back(points.back());
+    return kept;
+}
+
 bool finite(const Column& c) { return !c.empty && c.min <= c.max && std::isfinite(c.min) && std::isfinite(c.max); }
 
 }  // namespace
@@ -73,21 +101,37 @@ void PlotPainter::joinEdges(Drawn& drawn, const Pyramid& data) const {
 }
 
 void PlotPainter::addPoints(Drawn& drawn, const Pyramid& data) const {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<QPointF> points;
+    const auto add = [&](double x, double value) { points.emplace_back(x, std::isfinite(value) ? yOf(value) : nan); };
     std::size_t begin = data.lower_bound(range_.from);
     std::size_t end = data.lower_bound(range_.to);
-    if (end - begin >= drawn.columns.size() / 2) return;
-    if (begin > 0) --begin;
-    end = std::min(end + 2, data.size());
-    std::vector<QPointF> points;
+    if (end - begin < drawn.columns.size() / 2) {
+        if (begin > 0) --begin;
+        end = std::min(end + 2, data.size());
+        for (std::size_t i = begin; i < end; ++i) add(xOf(static_cast<double>(data.step(i))), data.value(i));
+    } else {
+        // Smooth curves of many points: what the columns hold of them.
+        for (std::size_t i = 0; i < drawn.columns.size(); ++i) {
+            const Column& c = drawn.columns[i];
+            const double x = frame_.left() + (static_cast<double>(i) + 0.5) / ratio_;
+            if (!c.has_finite()) {
+                if (c.has_nan) add(x, nan);
+                continue;
+            }
+            add(x, c.first);
+            if (c.min < std::min(c.first, c.last)) add(x, c.min);
+            if (c.max > std::max(c.first, c.last)) add(x, c.max);
+            if (c.last != c.first) add(x, c.last);
+        }
+    }
     double length = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-        const double y = std::isfinite(data.value(i)) ? yOf(data.value(i)) : std::numeric_limits<double>::quiet_NaN();
-        points.emplace_back(xOf(static_cast<double>(data.step(i))), y);
-        if (points.size() < 2) continue;
-        const QPointF way = points.back() - points[points.size() - 2];
+    for (std::size_t i = 1; i < points.size(); ++i) {
+        const QPointF way = points[i] - points[i - 1];
         if (std::isfinite(way.y())) length += std::abs(way.x()) + std::abs(way.y());
     }
-    if (length < longest_stroke + 2 * frame_.width()) drawn.points = std::move(points);
+    if (length < longest_stroke + 2 * frame_.width())
+        drawn.points = drawn.line->stepped ? std::move(points) : simplified(points, 0.1);
 }
 
 void PlotPainter::fitValues() {
@@ -148,9 +192,9 @@ void PlotPainter::paint(QPainter& painter) const {
     paintLevels(painter);
     paintPlanned(painter);
     paintFlags(painter);
-    paintDense(painter);
+    paintSpans(painter);
     for (const Drawn& drawn : drawn_)
-        if (!drawn.points.empty()) paintSparse(painter, drawn);
+        if (!drawn.points.empty()) paintStroked(painter, drawn);
     painter.restore();
     paintMarks(painter);
 }
@@ -259,7 +303,7 @@ void PlotPainter::paintPlanned(QPainter& painter) const {
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-void PlotPainter::paintDense(QPainter& painter) const {
+void PlotPainter::paintSpans(QPainter& painter) const {
     if (std::all_of(drawn_.begin(), drawn_.end(), [](const Drawn& d) { return !d.points.empty(); })) return;
     const auto width = static_cast<int>(drawn_.front().columns.size());
     const auto height = static_cast<int>(std::max(1.0, std::round(frame_.height() * ratio_)));
@@ -273,39 +317,28 @@ void PlotPainter::paintDense(QPainter& painter) const {
     painter.drawImage(frame_.topLeft(), image);
 }
 
-void PlotPainter::paintSparse(QPainter& painter, const Drawn& drawn) const {
-    std::vector<QLineF> segments;
-    std::vector<QPointF> alone;
-    std::optional<QPointF> previous;
-    bool joined = false;
-    const auto close = [&] {
-        if (previous && !joined) alone.push_back(*previous);
-        previous.reset();
-        joined = false;
+void PlotPainter::paintStroked(QPainter& painter, const Drawn& drawn) const {
+    const QColor ink = colour(drawn.line->category);
+    painter.setRenderHint(QPainter::Antialiasing);
+    QPolygonF path;
+    const auto draw = [&] {
+        painter.setPen(QPen(ink, line_width, Qt::SolidLine, Qt::RoundCap, Qt::BevelJoin));
+        if (path.size() > 1) painter.drawPolyline(path);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(ink);
+        if (path.size() == 1) painter.drawEllipse(path.front(), 2, 2);  // a point on its own must be seen
+        painter.setBrush(Qt::NoBrush);
+        path.clear();
     };
     for (const QPointF& point : drawn.points) {
         if (!std::isfinite(point.y())) {
-            close();
+            draw();
             continue;
         }
-        if (previous) {
-            const QPointF corner(point.x(), drawn.line->stepped ? previous->y() : point.y());
-            segments.emplace_back(*previous, corner);
-            if (corner != point) segments.emplace_back(corner, point);
-            joined = true;
-        }
-        previous = point;
+        if (drawn.line->stepped && !path.isEmpty()) path << QPointF(point.x(), path.back().y());
+        path << point;
     }
-    close();
-    painter.setRenderHint(QPainter::Antialiasing);
-    const QColor ink = colour(drawn.line->category);
-    painter.setPen(QPen(ink, line_width, Qt::SolidLine, Qt::RoundCap));
-    // Single segments: a joined path of many points costs a hundred times as much.
-    painter.drawLines(segments.data(), static_cast<int>(segments.size()));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(ink);
-    for (const QPointF& point : alone) painter.drawEllipse(point, 2, 2);
-    painter.setBrush(Qt::NoBrush);
+    draw();
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 

@@ -40,7 +40,7 @@ private:
     struct Drawn {
         const PlotLine* line;
         std::vector<Column> columns;
-        std::vector<QPointF> points;  ///< instead of columns where few points make a short line: smoother
+        std::vector<QPointF> points;  ///< instead of spans where the line is short: smoother
     };
     QColor colour(int category) const { return theme_.category[static_cast<std::size_t>(category) % 6]; }
     void fitValues();
@@ -48,8 +48,8 @@ private:
     void paintSteps(QPainter& painter) const;
     void paintLevels(QPainter& painter) const;
     void paintPlanned(QPainter& painter) const;
-    void paintDense(QPainter& painter) const;
-    void paintSparse(QPainter& painter, const Drawn& drawn) const;
+    void paintSpans(QPainter& painter) const;
+    void paintStroked(QPainter& painter, const Drawn& drawn) const;
     void paintLegend(QPainter& painter) const;
     void paintFlags(QPainter& painter) const;
     void paintMarks(QPainter& painter) const;

@@ -3,12 +3,12 @@
 
 #include <QHBoxLayout>
 
-#include "ui/widgets/theme.h"
+#include "ui/widgets/elided_label.h"
 
 namespace plimsoll::ui {
 
 Card::Card(const QString& title, QWidget* parent)
-    : QFrame(parent), title_(new QLabel(title, this)), fact_(new QLabel(this)), value_(new QLabel(this)) {
+    : QFrame(parent), title_(new QLabel(title, this)), fact_(new ElidedLabel(this)), value_(new QLabel(this)) {
     setObjectName(QStringLiteral("Card"));
     setAccessibleName(title);
     setProperty("title", title);
@@ -18,23 +18,21 @@ Card::Card(const QString& title, QWidget* parent)
         label->setTextFormat(Qt::PlainText);
         label->setVisible(false);
     }
-    // A long fact gives way to the title; it never widens the card.
-    fact_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     value_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
 
-    auto* row = new QHBoxLayout;
-    row->setSpacing(8);
-    row->addWidget(title_);
-    row->addWidget(fact_, 1);
-    row->addStretch(0);
-    row->addWidget(value_);
+    row_ = new QHBoxLayout;
+    row_->setSpacing(8);
+    row_->addWidget(title_);
+    row_->addWidget(fact_, 1);
+    row_->addStretch(0);
+    row_->addWidget(value_);
 
     body_ = new QVBoxLayout;
     body_->setSpacing(6);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 10, 12, 12);
     column->setSpacing(8);
-    column->addLayout(row);
+    column->addLayout(row_);
     column->addLayout(body_, 1);
 }
 

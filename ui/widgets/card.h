@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QFrame>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
 
@@ -16,6 +17,8 @@ public:
     void setFact(const QString& fact);
     /// At the right end of the title row (a current value).
     void setValue(const QString& value);
+    /// A small control at the right end of the title row, before the value.
+    void addToTitle(QWidget* widget) { row_->insertWidget(row_->count() - 1, widget); }
     /// Under the title row.
     QVBoxLayout* body() const { return body_; }
 
@@ -23,6 +26,7 @@ private:
     QLabel* title_;
     QLabel* fact_;
     QLabel* value_;
+    QHBoxLayout* row_;
     QVBoxLayout* body_;
 };
 

@@ -121,7 +121,11 @@ void FieldRow::refresh() {
         // While the cursor is in it, what already means the value stays as the person wrote it.
         const QString shown = shownText(field_, text);
         const bool stays = line_->hasFocus() && plainText(field_, line_->text()) == text;
-        if (!stays && line_->text() != shown) line_->setText(shown);
+        if (!stays && line_->text() != shown) {
+            line_->setText(shown);
+            // A long text shows its beginning.
+            if (!line_->hasFocus()) line_->setCursorPosition(0);
+        }
     }
     if (combo_) combo_->setCurrentText(text);
     if (switch_) switch_->setChecked(text == QLatin1String("true"));
@@ -169,7 +173,7 @@ bool FieldRow::eventFilter(QObject* watched, QEvent* event) {
 FieldForm::FieldForm(PlanModel* model, const QStringList& keys, QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(5);
+    column->setSpacing(4);
     for (const QString& key : keys) column->addWidget(new FieldRow(model, key, this));
 }
 

@@ -126,7 +126,7 @@ void Gantt::paintRows(QPainter& painter) const {
             painter.fillRect(area.adjusted(inset, 0, -inset, 0), colour);
             if (pitch < 14 || area.width() < 12) continue;
             const QString number = QString::number(op.op.micro_batch);
-            if (metrics.horizontalAdvance(number) + 3 > area.width()) continue;
+            if (metrics.horizontalAdvance(number) + 1 > area.width()) continue;
             painter.setPen(colour.lightnessF() > 0.52 ? QColor(0x0c1419) : QColor(Qt::white));
             painter.drawText(area, Qt::AlignCenter, number);
         }
@@ -138,19 +138,18 @@ void Gantt::paintAxis(QPainter& painter) const {
     painter.setFont(uiFont(-0.75));
     painter.setPen(theme.muted);
     const double y = height() - axisHeight;
-    const QString unit = tr("forwards of a stage");
-    const double unitWidth = painter.fontMetrics().horizontalAdvance(unit) + 12;
+    const QString length = tr("%1 forwards of a stage").arg(timeText(timeline_->makespan));
+    const double room = painter.fontMetrics().horizontalAdvance(length) + 28;
     const double end = xOf(timeline_->makespan);
     const double tick = niceTick(timeline_->makespan, static_cast<int>((end - left()) / 80));
     for (double time = 0; time < timeline_->makespan; time += tick) {
         const double x = xOf(time);
-        if (x + 20 > end - unitWidth) break;
+        if (x > end - room) break;
         const Qt::Alignment align = time == 0 ? Qt::AlignLeft : Qt::AlignHCenter;
         painter.drawText(QRectF(time == 0 ? x : x - 40, y + 4, 80, axisHeight - 4), align | Qt::AlignVCenter,
                          timeText(time));
     }
-    painter.drawText(QRectF(end - 260, y + 4, 260, axisHeight - 4), Qt::AlignRight | Qt::AlignVCenter,
-                     tr("%1 %2").arg(timeText(timeline_->makespan), unit));
+    painter.drawText(QRectF(end - 260, y + 4, 260, axisHeight - 4), Qt::AlignRight | Qt::AlignVCenter, length);
 }
 
 void Gantt::paintEvent(QPaintEvent*) {

@@ -76,7 +76,7 @@ QTableView::item, QTreeView::item { border-bottom: 1px solid @line; padding: 2px
 QTableView::item:selected, QTreeView::item:selected, QListView::item:selected { background: @select; color: @ink; }
 QListView::item { padding: 4px 8px; border-radius: 4px; }
 QHeaderView { background: @surface; }
-QHeaderView::section { background: @surface; color: @muted; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
+QHeaderView::section { background: @surface; color: @muted; border: none; border-bottom: 1px solid @line; padding: 4px 10px 4px 11px; }
 QTableCornerButton::section { background: @surface; border: none; }
 
 QScrollArea { border: none; background: transparent; }

@@ -236,10 +236,11 @@ TEST(LinePlot, FewPointsAreJoinedWhereTheyLie) {
     }
 }
 
-TEST(LinePlot, DenseAndSparseDrawingAgree) {
-    // 180 points are stroked, 400 become spans (of 430 columns): a straight line must look the same.
-    for (const std::size_t points : {180U, 400U}) {
-        const Pyramid data = series(points, [&](std::size_t i) { return static_cast<double>(i) / points; });
+TEST(LinePlot, ACurveIsDrawnWhereItsPointsLieHoweverManyThereAre) {
+    // Few points are joined as they are, many through their columns, noisy ones as spans (of about 430 columns).
+    for (const std::size_t points : {20U, 180U, 400U, 100'000U}) {
+        const auto curve = [&](double share) { return std::sin(6 * share) + 0.3 * share; };
+        const Pyramid data = series(points, [&](std::size_t i) { return curve(static_cast<double>(i) / points); });
         StepAxis axis;
         axis.setRun(static_cast<double>(points), static_cast<double>(points));
         LinePlot plot(QStringLiteral("Loss"), &axis);
@@ -247,10 +248,13 @@ TEST(LinePlot, DenseAndSparseDrawingAgree) {
         plot.setContent(contentOf(data));
         const QImage image = grab(plot);
         const PlotPainter painter(plot.content(), axis, Theme::light(), plot.font(), plot.rect(), 1);
-        for (int k = 1; k < 10; ++k) {
-            const double at = static_cast<double>(points) * k / 10;
-            const QRect there(static_cast<int>(painter.xOf(at)), static_cast<int>(painter.yOf(k / 10.0)) - 2, 1, 5);
-            EXPECT_GT(count(image, there, Theme::light().category[0]), 0) << points << " points at " << k;
+        for (int k = 1; k < 19; ++k) {
+            const double at = std::floor(static_cast<double>(points) * k / 20);
+            const double y = painter.yOf(curve(at / static_cast<double>(points)));
+            const QRect there(static_cast<int>(painter.xOf(at)), static_cast<int>(y) - 2, 1, 5);
+            EXPECT_GT(count(image, there, Theme::light().category[0], 120), 0) << points << " points at " << k;
+            const QRect above(there.left(), 0, 1, static_cast<int>(y) - 4);
+            EXPECT_EQ(count(image, above, Theme::light().category[0], 120), 0) << points << " points at " << k;
         }
     }
 }

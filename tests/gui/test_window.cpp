@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Editing in the real window: undo, wrong input, search, files.
+#include <QFile>
+#include <QListView>
+
+#include "core/plan/plan_io.h"
+#include "tests/gui/gui_fixture.h"
+#include "ui/pages/data_page.h"
+#include "ui/pages/model_page.h"
+#include "ui/pages/top_bar.h"
+#include "ui/widgets/search_field.h"
+
+namespace plimsoll::ui {
+namespace {
+
+TEST_F(GuiTest, EachEditIsOneStepOfUndoFromAnyPage) {
+    type("layout.micro_batch", "4");
+    type("training.steps", "50");
+    window_->showPage(PageId::Export);
+    QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(plan().training.steps, 300);
+    EXPECT_EQ(plan().layout.micro_batch, 4);
+    QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(plan().layout.micro_batch, 8);
+    QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+    EXPECT_EQ(plan().layout.micro_batch, 4);
+}
+
+TEST_F(GuiTest, UndoInsideAFieldIsThePlansUndo) {
+    type("training.steps", "50");
+    window_->focusField(QStringLiteral("training.steps"));
+    QTest::keyClick(row(QStringLiteral("training.steps"))->editor(), Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(plan().training.steps, 300);
+}
+
+TEST_F(GuiTest, AnImpossibleEditShowsItsSentenceAtTheFieldAndInTheWaterline) {
+    type("model.num_heads", "5");
+    FieldRow* heads = row(QStringLiteral("model.num_heads"));
+    const QList<FieldProblem> problems = window_->plan()->problems();
+    ASSERT_FALSE(problems.isEmpty());
+    EXPECT_EQ(window_->waterline()->headline(), problems.front().sentence);
+    FieldRow* named = row(problems.front().key);
+    ASSERT_NE(named, nullptr) << problems.front().key.toStdString();
+    EXPECT_EQ(named->problem(), problems.front().sentence);
+
+    window_->showPage(PageId::Data);
+    QTest::mouseClick(button("Show the field that is wrong"), Qt::LeftButton);
+    EXPECT_EQ(window_->page(), PageId::Model);
+    EXPECT_TRUE(named->editor()->hasFocus());
+
+    type("model.num_heads", "4");
+    EXPECT_EQ(heads->problem(), QString());
+    EXPECT_TRUE(window_->waterline()->headline().startsWith(QStringLiteral("Fits: ")));
+}
+
+TEST_F(GuiTest, TheSearchJumpsToASettingAndRunsActions) {
+    QTest::keyClick(window_.get(), Qt::Key_K, Qt::ControlModifier);
+    SearchField* search = window_->topBar()->search();
+    ASSERT_TRUE(search->hasFocus());
+    QTest::keyClicks(search, QStringLiteral("warmup"));
+    EXPECT_TRUE(search->list()->isVisible());
+    QTest::keyClick(search, Qt::Key_Return);
+    EXPECT_EQ(window_->page(), PageId::Recipe);
+    EXPECT_TRUE(row(QStringLiteral("lr.warmup_steps"))->editor()->hasFocus());
+
+    QTest::keyClick(window_.get(), Qt::Key_K, Qt::ControlModifier);
+    QTest::keyClicks(search, QStringLiteral("model llama-7b"));
+    QTest::keyClick(search, Qt::Key_Return);
+    EXPECT_EQ(plan().model.preset, "llama-7b");
+}
+
+TEST_F(GuiTest, EveryFieldOfThePlanIsReachedByTheSearch) {
+    for (const PlanField& field : planFields()) {
+        if (field.key == QLatin1String("model.preset") || field.key == QLatin1String("cluster.gpu"))
+            EXPECT_TRUE(window_->focusField(field.key)) << field.key.toStdString();
+        else
+            EXPECT_NE(row(field.key), nullptr) << field.key.toStdString();
+    }
+}
+
+TEST_F(GuiTest, ShortcutsGoToEachPage) {
+    for (int i = 0; i < pageCount; ++i) {
+        QTest::keyClick(window_.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+        EXPECT_EQ(static_cast<int>(window_->page()), i);
+    }
+}
+
+TEST_F(GuiTest, SavedPlansAreReadBackAndWrongFilesLeaveThePlanAlone) {
+    type("training.steps", "42");
+    window_->savePlan(path("mine.json"));
+    ASSERT_TRUE(QFile::exists(path("mine.json")));
+    type("training.steps", "43");
+    window_->openPlan(path("mine.json"));
+    EXPECT_EQ(plan().training.steps, 42);
+
+    QFile file(path("wrong.json"));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("{\"plimsoll\": 1, \"layout\": {\"zero_stage\": 7}}");
+    file.close();
+    window_->openPlan(path("wrong.json"));
+    EXPECT_TRUE(window_->banner()->sentence().contains(QStringLiteral("zero_stage")))
+        << window_->banner()->sentence().toStdString();
+    EXPECT_EQ(plan().training.steps, 42);
+}
+
+TEST_F(GuiTest, AConfigOfHuggingFaceBecomesTheModel) {
+    QFile file(path("config.json"));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+                   "intermediate_size": 11008, "vocab_size": 32000, "max_position_embeddings": 2048})");
+    file.close();
+    window_->modelPage()->importConfig(path("config.json"));
+    EXPECT_TRUE(window_->waterline()->figures().contains(QStringLiteral("6,738,415,616")))
+        << window_->banner()->sentence().toStdString();
+    window_->modelPage()->importConfig(path("not-there.json"));
+    EXPECT_FALSE(window_->banner()->isHidden());
+}
+
+TEST_F(GuiTest, TheDataPageCountsTheTextAndShowsHowItBegins) {
+    QFile file(path("text.txt"));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray("Call me Ishmael. ").repeated(600));  // 10,200 bytes
+    file.close();
+    window_->plan()->setText(QStringLiteral("data.path"), path("text.txt"));
+    window_->plan()->setText(QStringLiteral("data.validation_fraction"), QStringLiteral("0"));
+    window_->showPage(PageId::Data);
+    auto* data = qobject_cast<DataPage*>(window_->pageWidget(PageId::Data));
+    ASSERT_TRUE(wait([data] { return !data->preview()->isLoading() && data->preview()->facts().bytes > 0; }, 10'000));
+    EXPECT_EQ(data->preview()->facts().bytes, 10'200);
+    EXPECT_TRUE(data->preview()->facts().beginning.startsWith(QStringLiteral("Call me Ishmael.")));
+}
+
+}  // namespace
+}  // namespace plimsoll::ui
