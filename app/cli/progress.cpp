@@ -28,6 +28,11 @@ double seconds_a_step(const Pyramid& loss) {
     return seconds / static_cast<double>(window);
 }
 
+/// The supervisor's last word: whoever started the run says it at the end.
+bool tells_the_end(const Event& event) {
+    return event.kind == "failed" || event.kind == "stopped" || event.kind == "finished";
+}
+
 }  // namespace
 
 Progress::Progress(const RunFolder& run, const Plan& plan)
@@ -92,7 +97,7 @@ void Progress::show_events() {
     const auto& events = telemetry_.series().events();
     for (; events_shown_ < events.size(); ++events_shown_) {
         const Event& event = events[events_shown_];
-        if (event.time < since_ || event.sentence.empty()) continue;
+        if (event.time < since_ || event.sentence.empty() || tells_the_end(event)) continue;
         if (line_open_) say("\r\x1b[K");
         line_open_ = false;
         const std::string kind = printable(event.kind);

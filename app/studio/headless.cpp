@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
-#include <vector>
 
-#include "app/studio/progress.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/layout_change.h"
+#include "app/cli/progress.h"
+#include "app/cli/terminal.h"
 #include "core/plan/plan_io.h"
 #include "core/run/run_folder.h"
 #include "core/run/supervisor.h"
@@ -18,43 +19,49 @@ namespace plimsoll::studio {
 
 namespace {
 
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void on_interrupt(int) { interrupted = true; }
-
 Result<Plan> plan_of(const Options& options) {
-    const Result<LoadedPlan> loaded = plan_from_argument(options.plan.empty() ? "cpu-demo" : options.plan);
+    Result<LoadedPlan> loaded = plan_from_argument(options.plan.empty() ? "cpu-demo" : options.plan);
     if (!loaded) return tl::unexpected(loaded.error());
-    for (const std::string& note : loaded->notes) fmt::print(stderr, "{}\n", note);
-    std::vector<std::string> settings;
-    if (options.steps > 0) settings.push_back(fmt::format("training.steps={}", options.steps));
-    if (!options.data.empty()) settings.push_back("data.path=" + options.data);
-    if (options.ranks > 0) {
-        settings.push_back(fmt::format("cluster.gpus_per_node={}", options.ranks));
-        settings.push_back("cluster.nodes=1");
-        settings.push_back(fmt::format("layout.dp={}", options.ranks));
+    for (const std::string& note : loaded->notes) cli::warn(note);
+    Plan plan = std::move(loaded->plan);
+    if (!options.data.empty()) plan.data.path = options.data;
+    if (options.steps > 0) {
+        plan.training.steps = options.steps;
+        plan.lr.warmup_steps = std::min(plan.lr.warmup_steps, options.steps);
     }
-    return with_settings(loaded->plan, settings);
+    if (options.ranks > 0) return cli::with_ranks(std::move(plan), options.ranks);
+    return plan;
 }
 
 int refuse(const Error& error) {
-    fmt::print(stderr, "plimsoll-studio: {}\n", error.message);
+    cli::warn(error.message);
     return exit_code(error);
 }
 
 Result<RunState> train(const RunFolder& run, const Plan& plan) {
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
-    Progress progress(run.telemetry_path(0), plan.training.steps);
+    cli::count_interrupts();
+    cli::Progress progress(run, plan);
+    bool kill_asked = false;
     SupervisorOptions supervisor;
-    supervisor.wants_stop = [&progress] {
-        progress.print();
-        return interrupted.load();
+    supervisor.wants_stop = [&] {
+        if (cli::interrupts > 1 && !kill_asked) kill_asked = run.request("kill").has_value();
+        progress.update(cli::interrupts > 0);
+        return cli::interrupts > 0;
     };
     Result<RunState> state = supervise(run, supervisor);
     progress.finish();
     return state;
+}
+
+/// False when a plot is missing.
+bool draw(const RunFolder& run, const Options& options) {
+    const std::string folder = options.png_dir.empty() ? (run.path() / "plots").string() : options.png_dir;
+    QString problem;
+    const QStringList plots = ui::renderPlots(QString::fromStdString(run.path().string()),
+                                              QString::fromStdString(folder), options.theme == "dark", &problem);
+    for (const QString& plot : plots) cli::say(plot.toStdString() + "\n");
+    if (!problem.isEmpty()) cli::warn(problem.toStdString());
+    return problem.isEmpty();
 }
 
 }  // namespace
@@ -63,27 +70,25 @@ int run_headless(const Options& options) {
     const Result<Plan> plan = plan_of(options);
     if (!plan) return refuse(plan.error());
     const std::filesystem::path place = new_run_path(*plan);
+    // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
     if (const Result<void> checked = check_start(*plan, place); !checked) return refuse(checked.error());
+    for (const std::string& warning : start_warnings(*plan)) cli::warn(warning);
     const Result<RunFolder> run = RunFolder::create(place, *plan, false);
     if (!run) return refuse(run.error());
-    fmt::print("Training {} on {} ranks for {} steps; the run is {}\n", plan->name, plan->cluster.world_size(),
-               format_count(plan->training.steps), run->path().string());
+    cli::say(fmt::format("run {}\n", run->path().string()));
     std::fflush(stdout);
+
     const Result<RunState> state = train(*run, *plan);
     if (!state) return refuse(state.error());
-
     const bool failed = state->status == RunStatus::Failed;
     if (failed)
-        fmt::print(stderr, "plimsoll-studio: {}\n", state->reason);
-    else
-        fmt::print("{}\n", state->status == RunStatus::Stopped ? "Stopped." : "Finished.");
-    const std::string folder = options.png_dir.empty() ? (run->path() / "plots").string() : options.png_dir;
-    QString problem;
-    const QStringList plots = ui::renderPlots(QString::fromStdString(run->path().string()),
-                                              QString::fromStdString(folder), options.theme == "dark", &problem);
-    for (const QString& plot : plots) fmt::print("{}\n", plot.toStdString());
-    if (!problem.isEmpty()) fmt::print(stderr, "plimsoll-studio: {}\n", problem.toStdString());
-    return failed || !problem.isEmpty() ? 1 : 0;
+        cli::warn(state->reason);
+    else if (state->status == RunStatus::Stopped)
+        cli::say(fmt::format("{}; `plimsoll train --resume --run {}` goes on from there\n", state->reason,
+                             run->path().string()));
+    const bool drawn = draw(*run, options);
+    if (const Result<void> written = cli::finish_output(); !written) return refuse(written.error());
+    return failed || !drawn ? 1 : 0;
 }
 
 }  // namespace plimsoll::studio

@@ -33,6 +33,12 @@ plimsoll::ui::ThemeChoice theme_of(const Options& options) {
     return stored >= 0 && stored <= 2 ? static_cast<ThemeChoice>(stored) : ThemeChoice::System;
 }
 
+/// The offscreen platform remarks on every window what it cannot do; nobody can act on that.
+void quiet_about_the_platform(QtMsgType type, const QMessageLogContext& context, const QString& message) {
+    if (message.startsWith(QLatin1String("This plugin does not support"))) return;
+    fmt::print(stderr, "{}\n", qFormatLogMessage(type, context, message).toStdString());
+}
+
 int show_window(QApplication& app, const Options& options) {
     plimsoll::ui::applyTheme(app, theme_of(options));
     plimsoll::ui::MainWindow window;
@@ -72,6 +78,7 @@ int main(int argc, char** argv) {
     QApplication::setApplicationVersion(QStringLiteral(PLIMSOLL_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("plimsoll"));
     QSettings::setDefaultFormat(QSettings::IniFormat);
+    qInstallMessageHandler(quiet_about_the_platform);
     QApplication app(argc, argv);
     return options.headless ? plimsoll::studio::run_headless(options) : show_window(app, options);
 }

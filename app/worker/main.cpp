@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
     bool store = false;
     int port = 0;
     std::string host = "127.0.0.1";
-    app.add_option("--run", run, "Run folder that holds plan.json (or PLIMSOLL_RUN)");
+    // Also without the name: torchrun takes --run for one of its own options.
+    app.add_option("run,--run", run, "Run folder that holds plan.json (or PLIMSOLL_RUN)");
     app.add_option("--timeout", timeout, "Seconds after which a silent rank is given up")
         ->capture_default_str()
         ->check(CLI::Range(0.1, 86400.0));

@@ -116,6 +116,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
                     {"seed", plan_.training.seed},
                     {"buckets", data_parallel_->bucket_count()},
                     {"host", host},
+                    {"pid", ::getpid()},
                     {"version", PLIMSOLL_VERSION}};
     if (resumed_from < 0) return tell("start", "Training " + what, std::move(details));
     details["resumed_from"] = resumed_from;

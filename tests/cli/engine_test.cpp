@@ -2,6 +2,7 @@
 // The whole way: two real LibTorch workers train a few steps under `plimsoll train`, and `watch` reads them back.
 #include <cmath>
 
+#include "core/run/clock.h"
 #include "core/run/run_folder.h"
 #include "tests/cli/program.h"
 
@@ -64,9 +65,11 @@ TEST_F(EngineTest, StopOfADetachedRunTakesTwoSecondsAtMostAndLeavesACheckpoint) 
         learning = json && json->contains("series") && (*json)["series"]["loss"].size() >= 2;
     }
     ASSERT_TRUE(learning) << contents_of(run.log_path(0)) << contents_of(run.log_path(-1));
+    const double asked = wall_clock();
     const Output stopped = plimsoll({"stop", path("run")});
     EXPECT_EQ(stopped.code, 0) << stopped.err;
     const auto state = run.state();
+    EXPECT_LT(state->ended - asked, 2.0);
     EXPECT_EQ(state->status, RunStatus::Stopped) << state->reason;
     EXPECT_FALSE(std::filesystem::is_empty(run.checkpoints())) << state->reason;
 }

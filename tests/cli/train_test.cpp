@@ -81,6 +81,7 @@ TEST_F(TrainTest, CrashIsOneSentenceAndExitCodeOne) {
     EXPECT_EQ(output.code, 1);
     EXPECT_THAT(output.err, HasSubstr("plimsoll: rank 1 ended with exit code 1; its last words: "));
     EXPECT_THAT(output.err, HasSubstr("the reactor is on fire"));
+    EXPECT_THAT(output.out, ::testing::Not(HasSubstr("the reactor is on fire"))) << "said once";
 }
 
 TEST_F(TrainTest, InterruptStopsTheRunAndLeavesItResumable) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The whole job: pick a model, pick GPUs, read the numbers, train with two real workers, see points, export.
 #include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <set>
 
 #include "core/base/json.h"
 #include "core/interop/deepspeed.h"
 #include "core/run/run_folder.h"
+#include "core/run/supervisor.h"
 #include "tests/gui/gui_fixture.h"
 #include "ui/models/waterline_data.h"
 #include "ui/pages/export_page.h"
@@ -169,18 +167,30 @@ TEST_F(GuiTest, ExportsTheDeepSpeedConfigOfThePlanAsItIsNow) {
 }
 
 TEST_F(GuiTest, APlanThatCannotBeTrainedHereSaysWhyAndOffersTheCure) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    window_->plan()->usePreset(QStringLiteral("llama-tiny"));
+    ASSERT_TRUE(window_->plan()->isGood());
     QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
     EXPECT_FALSE(window_->banner()->isHidden());
     EXPECT_FALSE(window_->banner()->sentence().isEmpty());
     EXPECT_TRUE(list_runs().empty());
-
-    window_->plan()->usePreset(QStringLiteral("llama-tiny"));
-    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
     ASSERT_TRUE(window_->banner()->action()->isVisible());
     QTest::mouseClick(window_->banner()->action(), Qt::LeftButton);
     EXPECT_EQ(plan().cluster.gpu, "cpu");
     EXPECT_TRUE(window_->plan()->isGood());
+    EXPECT_TRUE(require_trainable(plan()));
+}
+
+TEST_F(GuiTest, AnImpossiblePlanIsNotTrainedAndTheFieldIsShown) {
+    type("layout.dp", "3");
+    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
+    EXPECT_EQ(window_->banner()->sentence(), window_->plan()->problems().front().sentence);
+    EXPECT_TRUE(list_runs().empty());
+    window_->showPage(PageId::Data);
+    QTest::mouseClick(window_->banner()->action(), Qt::LeftButton);
+    EXPECT_NE(window_->page(), PageId::Data);
+    // The window may go while the field that is wrong has the focus.
+    window_.reset();
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ PlanModel::PlanModel(QObject* parent) : QObject(parent) {
     undo_.setUndoLimit(undoLimit);
     if (Result<Plan> demo = plan_preset("cpu-demo")) state_.plan = *std::move(demo);
     recompute();
+    gatherProblems();
 }
 
 void PlanModel::setText(const QString& key, const QString& typed) {
@@ -86,14 +87,14 @@ void PlanModel::setText(const QString& key, const QString& typed) {
               : with_settings(plan(), {setting});
     if (!next) {
         typed_.insert(key, inWords(next.error().message));
-        emit changed();
+        announce();
         return;
     }
     const bool wasUnreadable = typed_.remove(key) > 0;
     Plan edited = *next;
     if (changesRanks(key)) takeDataParallelAlong(edited);
     if (edited == plan()) {
-        if (wasUnreadable) emit changed();
+        if (wasUnreadable) announce();
         return;
     }
     const QString merge = QStringLiteral("%1#%2").arg(key).arg(edit_);
@@ -134,7 +135,7 @@ void PlanModel::apply(const PlanState& state, bool file) {
         state_.saved = state.saved;
     }
     recompute();
-    emit changed();
+    announce();
     if (file || wasModified != isModified()) emit fileChanged();
 }
 
@@ -144,7 +145,12 @@ void PlanModel::recompute() {
     if (numbers_.possible()) last_good_ = numbers_;
 }
 
-QList<FieldProblem> PlanModel::problems() const {
+void PlanModel::announce() {
+    gatherProblems();
+    emit changed();
+}
+
+void PlanModel::gatherProblems() {
     QList<FieldProblem> all;
     for (auto it = typed_.cbegin(); it != typed_.cend(); ++it) all.append({it.key(), it.value()});
     for (const Problem& problem : numbers_.problems)
@@ -154,11 +160,11 @@ QList<FieldProblem> PlanModel::problems() const {
             numbers_.memoryProblem.contains(QLatin1String("GPU")) ? QStringLiteral("cluster.gpu") : QString();
         all.append({key, numbers_.memoryProblem});
     }
-    return all;
+    problems_ = std::move(all);
 }
 
 QString PlanModel::problemOf(const QString& key) const {
-    for (const FieldProblem& problem : problems())
+    for (const FieldProblem& problem : problems_)
         if (problem.key == key) return problem.sentence;
     return {};
 }

@@ -54,7 +54,7 @@ public:
     /// No field holds unreadable text and the plan is possible.
     bool isGood() const { return typed_.isEmpty() && numbers_.possible(); }
     /// All problems: fields with unreadable text first.
-    QList<FieldProblem> problems() const;
+    const QList<FieldProblem>& problems() const { return problems_; }
     QString problemOf(const QString& key) const;
     /// The text that could not be read, while it stands in its field.
     bool holdsUnreadable(const QString& key) const { return typed_.contains(key); }
@@ -82,11 +82,14 @@ private:
     void apply(const PlanState& state, bool file);
     void forgetTyped();
     void recompute();
+    void gatherProblems();
+    void announce();
 
     PlanState state_;
     QUndoStack undo_;
     QHash<QString, QString> texts_;
     QHash<QString, QString> typed_;  ///< sentence by key, of text that is not in the plan
+    QList<FieldProblem> problems_;
     PlanNumbers numbers_;
     PlanNumbers last_good_;
     QStringList notes_;

@@ -70,7 +70,11 @@ MainWindow::MainWindow(QWidget* parent)
     setFocus();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    // The pages end before the models that they show: a field that loses the focus still asks its plan.
+    hide();
+    delete takeCentralWidget();
+}
 
 void MainWindow::makePages() {
     model_page_ = new ModelPage(&plan_, pages_);

@@ -58,9 +58,9 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     buttons->addWidget(fit);
     buttons->addStretch(1);
     card->body()->addLayout(buttons);
-    addColumn(4)->addWidget(card, 1);
+    addColumn(5)->addWidget(card, 1);
 
-    QVBoxLayout* middle = addColumn(0, 300);
+    QVBoxLayout* middle = addColumn(0, 290);
     architecture_->body()->addWidget(new FieldForm(model_, architectureKeys(), architecture_));
     architecture_->body()->addStretch(1);
     middle->addWidget(architecture_, 1);

@@ -113,6 +113,8 @@ void WatchPage::build() {
     scroll_->setWidget(content);
     scroll_->setWidgetResizable(true);
     scroll_->setFrameShape(QFrame::NoFrame);
+    // Its content is reached by Tab; the frame around it holds nothing to act on.
+    scroll_->setFocusPolicy(Qt::NoFocus);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 
     column_->setContentsMargins(16, 10, 16, 14);
@@ -153,7 +155,7 @@ void WatchPage::selectCurrentRun() {
     QPalette colours = picker_->palette();
     colours.setColor(QPalette::PlaceholderText, Theme::of(palette()).ink);
     picker_->setPalette(colours);
-    picker_->setEnabled(runs_->rowCount() > 0);
+    picker_->setEnabled(runs_->rowCount() > 0 || model_->isOpen());
     updateNotice();
 }
 

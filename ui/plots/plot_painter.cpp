@@ -201,7 +201,7 @@ void PlotPainter::paint(QPainter& painter) const {
 
 void PlotPainter::paintGrid(QPainter& painter) const {
     const QFontMetricsF metrics(font_);
-    const int count = std::clamp(static_cast<int>(frame_.height() / (metrics.height() * 2)), 2, 5);
+    const int count = std::clamp(static_cast<int>(frame_.height() / (metrics.height() * 2)), 3, 5);
     double free_from = std::numeric_limits<double>::infinity();  // labels go upwards and must not touch
     for (const Tick& tick : values_->ticks(count)) {
         const double y = std::round(yOf(tick.value) * ratio_) / ratio_;

@@ -15,6 +15,7 @@ Banner::Banner(QWidget* parent) : QFrame(parent), sentence_(new QLabel(this)), a
     sentence_->setTextFormat(Qt::PlainText);
     sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     action_->setObjectName(QStringLiteral("BannerAction"));
+    action_->setAccessibleName(tr("What helps"));
     auto* close = new QToolButton(this);
     close->setText(QStringLiteral("✕"));
     close->setProperty("quiet", true);
@@ -42,7 +43,7 @@ void Banner::say(const char* tone, const QString& sentence, const QString& actio
     style()->polish(this);
     sentence_->setText(sentence);
     action_->setText(action);
-    action_->setAccessibleName(action);
+    action_->setAccessibleName(action.isEmpty() ? tr("What helps") : action);
     action_->setVisible(!action.isEmpty());
     run_ = run;
     show();

@@ -46,7 +46,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     words->addWidget(show_, 0, Qt::AlignLeft);
     words->addStretch(1);
     auto* side = new QWidget(this);
-    side->setFixedWidth(408);
+    side->setFixedWidth(444);
     side->setLayout(words);
     words->setContentsMargins(0, 0, 0, 0);
 

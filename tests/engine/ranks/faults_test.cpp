@@ -65,7 +65,7 @@ TEST_F(Faults, SigtermEndsAllRanksAfterTheSameStepWithACheckpoint) {
 
 TEST_F(Faults, AStoppedRunGoesOnAsIfNothingHadHappened) {
     Plan whole = plan(2);
-    whole.training.steps = 60;
+    whole.training.steps = 250;
     train(run("undisturbed"), whole);
 
     write_plan(run("stopped"), whole);
@@ -77,9 +77,13 @@ TEST_F(Faults, AStoppedRunGoesOnAsIfNothingHadHappened) {
         EXPECT_THAT(ranks.wait(), Each(0));
     }
     train(run("stopped"), whole);
-    EXPECT_EQ(values(recorded(run("stopped")), "loss"), values(recorded(run("undisturbed")), "loss"));
-    EXPECT_TRUE(bytes_of(checkpoint(run("stopped"), 60) / "model.safetensors") ==
-                bytes_of(checkpoint(run("undisturbed"), 60) / "model.safetensors"));
+    const auto stopped = recorded(run("stopped"));
+    ASSERT_EQ(events_of(stopped, "stop").size(), 1U) << "the run was over before it could be stopped";
+    ASSERT_EQ(events_of(stopped, "resume").size(), 1U);
+    EXPECT_EQ(events_of(stopped, "resume")[0].step, events_of(stopped, "stop")[0].step);
+    EXPECT_EQ(values(stopped, "loss"), values(recorded(run("undisturbed")), "loss"));
+    EXPECT_TRUE(bytes_of(checkpoint(run("stopped"), 250) / "model.safetensors") ==
+                bytes_of(checkpoint(run("undisturbed"), 250) / "model.safetensors"));
 }
 
 TEST_F(Faults, TheOtherRanksEndWithAClearSentenceWhenOneIsKilled) {
@@ -191,6 +195,30 @@ TEST_F(Faults, WhatCannotWorkIsRefusedWithCode2) {
                     AllOf(StartsWith("plimsoll-worker: rank 0: "), HasSubstr(each.sentence)));
         EXPECT_FALSE(std::filesystem::exists(run(each.name) / "checkpoints"));
     }
+}
+
+TEST_F(Faults, TorchrunStartsTheWorkersAndStartsThemAgainWhenOneIsKilled) {
+    const std::filesystem::path torchrun = std::filesystem::path(PLIMSOLL_SOURCE_DIR) / ".deps/venv/bin/torchrun";
+    if (!std::filesystem::exists(torchrun)) GTEST_SKIP() << "no torchrun here (packaging/deps-deepspeed brings it)";
+    Plan restarted = plan(2);
+    restarted.training.steps = 600;
+    restarted.training.checkpoint_every = 50;
+    write_plan(run(), restarted);
+    Child launcher(torchrun,
+                   {"--no-python", "--standalone", "--nproc-per-node", "2", "--max-restarts", "1", "--monitor-interval",
+                    "0.1", worker_program().string(), run().string()},
+                   {}, folder_.path() / "out", folder_.path() / "err");
+    ASSERT_TRUE(wait_for_points(run(), "loss", 120)) << launcher.errors();
+    const pid_t rank0 = events_of(recorded(run()), "start").at(0).details.at("pid").get<pid_t>();
+    ASSERT_EQ(::kill(rank0, SIGKILL), 0);
+    EXPECT_EQ(launcher.wait(), 0) << launcher.errors();
+
+    const auto store = recorded(run());
+    ASSERT_EQ(events_of(store, "resume").size(), 1U);
+    EXPECT_GE(events_of(store, "resume")[0].step, 100U);
+    const auto* loss = store.find("loss");
+    ASSERT_EQ(loss->size(), 600U) << "each step once: what the killed attempt did after its checkpoint is taken back";
+    EXPECT_EQ(loss->step(599), 600U);
 }
 
 TEST_F(Faults, TheWorkerSaysHowItIsUsed) {
