@@ -35,7 +35,8 @@ plimsoll::ui::ThemeChoice theme_of(const Options& options) {
 
 /// The offscreen platform remarks on every window what it cannot do; nobody can act on that.
 void quiet_about_the_platform(QtMsgType type, const QMessageLogContext& context, const QString& message) {
-    if (message.startsWith(QLatin1String("This plugin does not support"))) return;
+    for (const char* remark : {"This plugin does not support", "QStandardPaths: XDG_RUNTIME_DIR not set"})
+        if (message.startsWith(QLatin1String(remark))) return;
     fmt::print(stderr, "{}\n", qFormatLogMessage(type, context, message).toStdString());
 }
 

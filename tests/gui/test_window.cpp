@@ -2,10 +2,12 @@
 // Editing in the real window: undo, wrong input, search, files.
 #include <QFile>
 #include <QListView>
+#include <QTextBrowser>
 
 #include "core/plan/plan_io.h"
 #include "tests/gui/gui_fixture.h"
 #include "ui/pages/data_page.h"
+#include "ui/pages/help_dialog.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/top_bar.h"
 #include "ui/widgets/search_field.h"
@@ -83,6 +85,17 @@ TEST_F(GuiTest, ShortcutsGoToEachPage) {
         QTest::keyClick(window_.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
         EXPECT_EQ(static_cast<int>(window_->page()), i);
     }
+}
+
+TEST_F(GuiTest, HelpListsEveryShortcut) {
+    QTest::keyClick(window_.get(), Qt::Key_F1);
+    const auto* help = window_->findChild<HelpDialog*>();
+    ASSERT_NE(help, nullptr);
+    EXPECT_TRUE(help->isVisible());
+    EXPECT_FALSE(help->isModal());
+    const QString text = help->findChild<QTextBrowser*>()->toPlainText();
+    for (const char* shortcut : {"Ctrl+K", "Ctrl+E", "Ctrl+Return", "Ctrl+S", "Ctrl+Shift+Z", "Ctrl+7"})
+        EXPECT_TRUE(text.contains(QLatin1String(shortcut))) << shortcut;
 }
 
 TEST_F(GuiTest, SavedPlansAreReadBackAndWrongFilesLeaveThePlanAlone) {

@@ -184,6 +184,8 @@ Result<void> PlanModel::open(const QString& pathOrPreset) {
         state.path = pathOrPreset;
         state.saved = std::make_shared<const Plan>(state.plan);
     }
+    // Of another plan nothing is shown, not even pale, should this one be impossible.
+    last_good_ = {};
     const QString what = tr("Open %1").arg(pathOrPreset.section(QLatin1Char('/'), -1));
     undo_.push(new PlanEdit(this, state_, std::move(state), what, {}, true));
     return {};
@@ -201,6 +203,7 @@ Result<void> PlanModel::saveTo(const QString& path) {
 void PlanModel::restore(const PlanState& state) {
     undo_.clear();
     forgetTyped();
+    last_good_ = {};
     apply(state, true);
 }
 

@@ -49,7 +49,7 @@ public:
 
     /// Computed from the plan as it is now, even where it is impossible.
     const PlanNumbers& numbers() const { return numbers_; }
-    /// Of the last plan that was possible.
+    /// Of the last plan that was possible; without memory where the opened one never was.
     const PlanNumbers& lastGood() const { return last_good_; }
     /// No field holds unreadable text and the plan is possible.
     bool isGood() const { return typed_.isEmpty() && numbers_.possible(); }

@@ -141,8 +141,8 @@ QList<TextRow> ruleRows(const MemoryEstimate& memory) {
 }
 
 QStringList presetHeaders() {
-    return {PlanTables::tr("Preset"), PlanTables::tr("Parameters"), PlanTables::tr("Layers"),
-            PlanTables::tr("Hidden"), PlanTables::tr("Heads"),      PlanTables::tr("Sequence")};
+    return {PlanTables::tr("Preset"), PlanTables::tr("Parameters"), PlanTables::tr("Layers"), PlanTables::tr("Hidden"),
+            PlanTables::tr("Sequence")};
 }
 
 QList<TextRow> presetRows() {
@@ -151,23 +151,12 @@ QList<TextRow> presetRows() {
         const Result<Model> model = model_preset(name);
         if (!model) continue;
         const std::int64_t total = count_parameters(*model).total;
-        const QString heads = model->num_kv_heads == model->num_heads
-                                  ? countText(model->num_heads)
-                                  : QStringLiteral("%1 / %2").arg(model->num_heads).arg(model->num_kv_heads);
         TextRow row;
-        row.cells = {qt(name),
-                     QString::fromStdString(format_short(static_cast<double>(total))),
-                     countText(model->num_layers),
-                     countText(model->hidden_size),
-                     heads,
-                     countText(model->max_position)};
+        row.cells = {qt(name), QString::fromStdString(format_short(static_cast<double>(total))),
+                     countText(model->num_layers), countText(model->hidden_size), countText(model->max_position)};
         row.tip = PlanTables::tr("%1: %2 parameters").arg(qt(model->name), countText(total));
         row.name = qt(name);
-        row.sort = {QVariant(),
-                    qlonglong{total},
-                    qlonglong{model->num_layers},
-                    qlonglong{model->hidden_size},
-                    qlonglong{model->num_heads},
+        row.sort = {QVariant(), qlonglong{total}, qlonglong{model->num_layers}, qlonglong{model->hidden_size},
                     qlonglong{model->max_position}};
         rows.append(row);
     }

@@ -23,7 +23,7 @@ QList<TextRow> recomputeRows(const RankMemory& stage, Recompute current);
 QStringList ruleHeaders();
 QList<TextRow> ruleRows(const MemoryEstimate& memory);
 
-/// Preset, parameters, family, layers, hidden size, longest sequence; the row's name is the preset's.
+/// Preset, parameters, layers, hidden size, longest sequence; the row's name is the preset's.
 QStringList presetHeaders();
 QList<TextRow> presetRows();
 

@@ -112,6 +112,13 @@ void LayoutPage::refresh() {
 }
 
 void LayoutPage::refreshPipeline() {
+    if (!model_->lastGood().memory) {
+        pipeline_->setFact({});
+        gantt_->setEmptyText(
+            tr("The plan is impossible as it stands: the sentence at the bottom says what to change."));
+        gantt_->setTimeline(std::nullopt);
+        return;
+    }
     if (!model_->isGood()) return;
     const PlanNumbers& numbers = model_->numbers();
     pipeline_->setFact(pipelineWords(model_->plan(), numbers));
@@ -134,7 +141,13 @@ void LayoutPage::refreshStages() {
 
 void LayoutPage::refreshMemory() {
     const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
-    if (!memory || memory->stages.empty()) return;
+    if (!memory || memory->stages.empty()) {
+        terms_.setRows({});
+        recompute_.setRows({});
+        for (Card* card : {memory_, activations_}) card->setFact({});
+        memory_->setValue({});
+        return;
+    }
     const auto index = static_cast<std::size_t>(std::clamp(stage_->currentIndex(), 0, stage_->count() - 1));
     const RankMemory& stage = memory->stages[std::min(index, memory->stages.size() - 1)];
     terms_.setRows(termRows(stage));

@@ -35,7 +35,7 @@ QString localFile(const QMimeData* data) {
 ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     : Page(tr("Model"), parent),
       model_(model),
-      preset_rows_(presetHeaders(), {1, 2, 3, 4, 5}),
+      preset_rows_(presetHeaders(), {1, 2, 3, 4}),
       parts_(parameterHeaders(), {1, 2}),
       presets_(nullptr),
       architecture_(new Card(tr("Architecture"), this)),
@@ -58,9 +58,9 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     buttons->addWidget(fit);
     buttons->addStretch(1);
     card->body()->addLayout(buttons);
-    addColumn(5)->addWidget(card, 1);
+    addColumn(4)->addWidget(card, 1);
 
-    QVBoxLayout* middle = addColumn(0, 290);
+    QVBoxLayout* middle = addColumn(0, 280);
     architecture_->body()->addWidget(new FieldForm(model_, architectureKeys(), architecture_));
     architecture_->body()->addStretch(1);
     middle->addWidget(architecture_, 1);

@@ -31,8 +31,7 @@ RulesView::RulesView(PlanModel* model, QWidget* parent) : QWidget(parent), model
 
 void RulesView::refresh() {
     const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
-    if (!memory) return;
-    const QList<TextRow> rules = ruleRows(*memory);
+    const QList<TextRow> rules = memory ? ruleRows(*memory) : QList<TextRow>();
     if (rules.size() != shown_) {
         while (QLayoutItem* item = grid_->takeAt(0)) {
             delete item->widget();

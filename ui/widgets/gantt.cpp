@@ -44,7 +44,9 @@ Gantt::Gantt(QWidget* parent) : QWidget(parent) {
 void Gantt::setTimeline(std::optional<Timeline> timeline) {
     timeline_ = std::move(timeline);
     stale_ = true;
-    if (timeline_)
+    if (!timeline_)
+        setAccessibleDescription(empty_text_);
+    else
         setAccessibleDescription(tr("%1 stages, %2 forwards long, %3 % idle")
                                      .arg(timeline_->stages.size())
                                      .arg(timeText(timeline_->makespan), timeText(timeline_->bubble * 100)));

@@ -73,6 +73,8 @@ void Waterline::refresh() {
     const PlanNumbers& numbers = model_->lastGood();
     if (numbers.memory)
         bars_->setBars(waterlineBars(*numbers.memory, WaterlineBarsView::mostBars), numbers.memory->usable);
+    else
+        bars_->setBars({}, 0);
     bars_->setDimmed(!good);
     for (QLabel* label : {detail_, figures_, states_}) label->setVisible(good);
     if (!good) {

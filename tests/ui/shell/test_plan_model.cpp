@@ -106,6 +106,22 @@ TEST(PlanModel, AnImpossiblePlanKeepsTheLastGoodNumbers) {
     EXPECT_TRUE(model.problems().front().key.startsWith(QStringLiteral("model.")));
 }
 
+TEST(PlanModel, AnOpenedPlanThatIsImpossibleShowsNoNumbersOfTheFormerOne) {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("impossible.json"));
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("{ \"plimsoll\": 1, \"model\": { \"preset\": \"llama-tiny\" }, \"layout\": { \"dp\": 3 } }");
+    file.close();
+    PlanModel model;
+    ASSERT_TRUE(model.open(path));
+    EXPECT_FALSE(model.isGood());
+    EXPECT_FALSE(model.lastGood().memory.has_value());
+    model.setText(dp, QStringLiteral("2"));
+    EXPECT_TRUE(model.isGood());
+    EXPECT_TRUE(model.lastGood().memory.has_value());
+}
+
 TEST(PlanModel, DataParallelFollowsTheNumberOfRanks) {
     PlanModel model;
     ASSERT_TRUE(model.open(QStringLiteral("llama-7b-4xa100")));
