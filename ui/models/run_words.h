@@ -21,24 +21,6 @@ QString statusWords(const RunModel& run);
 /// Rich text: "step <b>3,104</b> of 5,000 · 62 % · <b>3 h 23 min</b> left".
 QString progressWords(const RunModel& run);
 
-/// Exponential moving average over the last points (weight 2 % a point), from the latest back until the rest weighs
-/// under a thousandth; NaN and infinities are left out. Nothing without a finite point.
-std::optional<double> movingAverage(const Pyramid& data);
-/// Median of the last `count` finite values.
-std::optional<double> recentMedian(const Pyramid& data, std::size_t count = 25);
-/// "rank 3 is 12 % slower" when a rank's recent step time is 3 % or more over the median rank's; else "".
-QString slowRankWords(const RunModel& run);
-
-/// The figures at the right end of each card's title.
-QString lossWords(const RunModel& run);
-QString validationWords(const RunModel& run);
-QString gradNormWords(const RunModel& run);
-QString learningRateWords(const RunModel& run);
-QString lossScaleWords(const RunModel& run);
-QString throughputWords(const RunModel& run);
-QString memoryWords(const RunModel& run);
-QString stepTimeWords(const RunModel& run);
-
 /// What a person must know about a run that is not simply running or done, and what helps.
 struct RunNotice {
     enum class Action { None, Train, ShowNewest, OpenLogs };
@@ -56,20 +38,5 @@ enum class EventTone { Quiet, Warn, Bad };
 EventTone eventTone(const std::string& kind);
 /// A short name for a flag in a plot.
 QString eventLabel(const std::string& kind);
-
-/// Newest sample of generated text.
-struct Sample {
-    std::int64_t step = 0;
-    QString prompt;  ///< may be empty
-    QString text;    ///< what followed the prompt, or all
-};
-std::optional<Sample> latestSample(const RunModel& run);
-
-/// Gradient norm of each layer at the latest step that recorded them, in the layers' order.
-struct LayerNorms {
-    std::int64_t step = 0;
-    std::vector<std::pair<QString, double>> layers;
-};
-LayerNorms latestLayerNorms(const RunModel& run);
 
 }  // namespace plimsoll::ui

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/control/lr_schedule.h"
+#include "ui/models/run_figures.h"
 #include "ui/models/run_model.h"
 #include "ui/models/run_words.h"
 #include "ui/plots/line_plot.h"

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/event_list_model.h"
+#include "ui/models/run_figures.h"
 #include "ui/models/run_model.h"
 #include "ui/models/run_words.h"
 #include "ui/pages/event_delegate.h"

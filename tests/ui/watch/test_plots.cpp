@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <QApplication>
@@ -13,6 +14,7 @@
 
 #include "ui/plots/line_plot.h"
 #include "ui/plots/plot_painter.h"
+#include "ui/plots/polyline.h"
 #include "ui/plots/scan_line.h"
 #include "ui/widgets/theme.h"
 
@@ -491,6 +493,28 @@ TEST(LinePlot, AnEmptyPlotSaysWhatWillComeAndLetsThePageScroll) {
     QApplication::sendEvent(&plot, &wheel);
     EXPECT_FALSE(wheel.isAccepted());
     EXPECT_TRUE(axis.following());
+}
+
+TEST(Polyline, FewerPointsStayWithinTheTolerance) {
+    std::vector<QPointF> points;
+    for (int i = 0; i < 2000; ++i) points.emplace_back(i * 0.5, 50 * std::sin(i * 0.005) + (i == 700 ? 30 : 0));
+    points[1200].setY(nan);
+    const auto kept = simplified(points, 0.1);
+    EXPECT_LT(kept.size(), 300U);
+    EXPECT_EQ(kept.front(), points.front());
+    EXPECT_EQ(kept.back(), points.back());
+    EXPECT_EQ(std::count_if(kept.begin(), kept.end(), [](const QPointF& p) { return std::isnan(p.y()); }), 1);
+    std::size_t k = 0;
+    for (const QPointF& point : points) {
+        if (std::isnan(point.y())) continue;
+        while (k + 2 < kept.size() && (kept[k + 1].x() < point.x() || std::isnan(kept[k + 1].y()))) ++k;
+        const QPointF a = kept[k], b = kept[k + 1];
+        if (std::isnan(a.y()) || std::isnan(b.y()) || point.x() < a.x() || point.x() > b.x()) continue;
+        EXPECT_NEAR(point.y(), a.y() + (b.y() - a.y()) * (point.x() - a.x()) / (b.x() - a.x()), 0.2) << point.x();
+    }
+    EXPECT_TRUE(std::find(kept.begin(), kept.end(), points[700]) != kept.end()) << "a spike of one point is kept";
+    EXPECT_TRUE(simplified({}, 0.1).empty());
+    EXPECT_EQ(simplified({{1, 2}}, 0.1).size(), 1U);
 }
 
 TEST(ScanLine, EverySpanCoversItsColumnsMinimumAndMaximum) {

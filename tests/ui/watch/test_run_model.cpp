@@ -11,6 +11,7 @@
 #include "core/run/run_lock.h"
 #include "tests/ui/watch/synthetic_run.h"
 #include "ui/models/event_list_model.h"
+#include "ui/models/run_figures.h"
 #include "ui/models/run_list_model.h"
 #include "ui/models/run_model.h"
 #include "ui/models/run_words.h"
@@ -302,9 +303,9 @@ TEST(RunWords, LayersComeInTheirOrderAtTheLatestStep) {
         auto writer = TelemetryWriter::open(run.telemetry_path(0));
         ASSERT_TRUE(writer.has_value());
         for (const std::uint64_t step : {10U, 20U}) {
-            std::vector<std::pair<std::string, double>> values;
+            std::vector<std::pair<std::string, double>> values{{"grad_norm/head", 9}, {"grad_norm/embed", 8}};
             for (int layer = 0; layer < 12; ++layer)
-                values.emplace_back("grad_norm/layers." + std::to_string(layer), layer + static_cast<double>(step));
+                values.emplace_back("grad_norm/" + std::to_string(layer), layer + static_cast<double>(step));
             ASSERT_TRUE(writer->points(step, 1e9, values).has_value());
         }
     }
@@ -312,10 +313,12 @@ TEST(RunWords, LayersComeInTheirOrderAtTheLatestStep) {
     open(model, run);
     const LayerNorms norms = latestLayerNorms(model);
     EXPECT_EQ(norms.step, 20);
-    ASSERT_EQ(norms.layers.size(), 12U);
+    ASSERT_EQ(norms.layers.size(), 14U);
+    EXPECT_EQ(norms.layers.front().first, QStringLiteral("embed"));
+    EXPECT_EQ(norms.layers.back().first, QStringLiteral("head"));
     for (int layer = 0; layer < 12; ++layer) {
-        EXPECT_EQ(norms.layers[static_cast<std::size_t>(layer)].first, QStringLiteral("layers.%1").arg(layer));
-        EXPECT_EQ(norms.layers[static_cast<std::size_t>(layer)].second, layer + 20.0);
+        EXPECT_EQ(norms.layers[static_cast<std::size_t>(layer) + 1].first, QString::number(layer));
+        EXPECT_EQ(norms.layers[static_cast<std::size_t>(layer) + 1].second, layer + 20.0);
     }
 }
 
