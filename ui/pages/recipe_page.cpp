@@ -21,8 +21,7 @@ QStringList keysOf(const QString& section, const QStringList& without = {}) {
 
 }  // namespace
 
-RecipePage::RecipePage(PlanModel* model, QWidget* parent)
-    : Page(tr("Recipe"), parent), model_(model), curve_(new CurveView(tr("Learning rate over the run"), this)) {
+RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), parent), model_(model) {
     const QStringList precision{QStringLiteral("numerics.dtype"), QStringLiteral("numerics.attention"),
                                 QStringLiteral("numerics.fp32_gradients")};
     QVBoxLayout* left = addColumn(1);
@@ -35,6 +34,7 @@ RecipePage::RecipePage(PlanModel* model, QWidget* parent)
     middle->addWidget(form(tr("Optimizer"), keysOf(QStringLiteral("optimizer"), {QStringLiteral("optimizer.lr")})));
     rate_ = form(tr("Learning rate"), QStringList{QStringLiteral("optimizer.lr")} + keysOf(QStringLiteral("lr")));
     rate_->body()->addSpacing(6);
+    curve_ = new CurveView(tr("Learning rate over the run"), rate_);
     rate_->body()->addWidget(curve_);
     middle->addWidget(rate_);
     middle->addStretch(1);

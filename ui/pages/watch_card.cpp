@@ -108,8 +108,10 @@ PlotContent WatchCard::content() const {
         case WatchPlot::Memory:
             content.kind = ValueKind::Bytes;
             if (run_->rankCount() <= both_memory_lines) {
-                for (int rank = 0; rank < run_->rankCount(); ++rank)
+                for (int rank = 0; rank < run_->rankCount(); ++rank) {
                     content.lines.push_back(line(tr("rank %1 now").arg(rank), series::memory, rankColour(rank), rank));
+                    content.lines.back().faint = true;
+                }
                 for (int rank = 0; rank < run_->rankCount(); ++rank)
                     content.lines.push_back(
                         line(tr("rank %1 peak").arg(rank), series::memory_peak, rankColour(rank), rank));

@@ -8,12 +8,13 @@
 #include <QPainter>
 #include <QToolTip>
 
+#include "ui/models/table_text.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
 
 BarPlot::BarPlot(const QString& title, int category, ValueKind kind, QWidget* parent)
-    : QWidget(parent), category_(category), kind_(kind) {
+    : Chart(parent), category_(category), kind_(kind) {
     setAccessibleName(title);
     setFont(uiFont(-1.5));
     setFocusPolicy(Qt::StrongFocus);
@@ -40,6 +41,15 @@ void BarPlot::setEmptyText(const QString& text) {
 
 QString BarPlot::describe(std::size_t index) const {
     return QStringLiteral("%1: %2").arg(bars_[index].name, formatValue(kind_, bars_[index].value));
+}
+
+void BarPlot::writeTable(TableText& table) const {
+    table.addRow({tr("part"), accessibleName()});
+    for (const Bar& bar : bars_) {
+        table.add(bar.name);
+        table.add(bar.value);
+        table.endRow();
+    }
 }
 
 QRectF BarPlot::area() const { return QRectF(rect()).adjusted(0, 2, 0, -QFontMetricsF(font()).height() - 4); }

@@ -2,10 +2,10 @@
 // A small bar chart with the value under the mouse: one figure per layer.
 #pragma once
 
-#include <QWidget>
 #include <vector>
 
 #include "ui/models/value_format.h"
+#include "ui/widgets/chart.h"
 
 namespace plimsoll::ui {
 
@@ -14,7 +14,7 @@ struct Bar {
     double value = 0;  ///< NaN and infinities are drawn as marks at full height
 };
 
-class BarPlot : public QWidget {
+class BarPlot : public Chart {
     Q_OBJECT
 public:
     BarPlot(const QString& title, int category, ValueKind kind, QWidget* parent = nullptr);
@@ -22,6 +22,8 @@ public:
     const std::vector<Bar>& bars() const { return bars_; }
     void setBars(std::vector<Bar> bars);
     void setEmptyText(const QString& text);
+
+    void writeTable(TableText& table) const override;
 
     QSize sizeHint() const override { return {240, 110}; }
     QSize minimumSizeHint() const override { return {120, 72}; }

@@ -32,7 +32,7 @@ QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& n
 }  // namespace
 
 LinePlot::LinePlot(const QString& title, StepAxis* axis, QWidget* parent)
-    : QWidget(parent),
+    : Chart(parent),
       axis_(axis),
       log_(cornerButton(this, tr("log"), tr("Logarithmic scale of %1").arg(title), tr("Logarithmic scale (L)"))),
       reset_(cornerButton(this, tr("whole run"), tr("Show the whole run in %1").arg(title),
@@ -44,8 +44,6 @@ LinePlot::LinePlot(const QString& title, StepAxis* axis, QWidget* parent)
     setFont(uiFont(-1.5));
     setCursor(Qt::CrossCursor);
     log_->setCheckable(true);
-    reset_ = cornerButton(this, tr("whole run"), tr("Show the whole run in %1").arg(title),
-                          tr("Show the whole run and follow it (Home, or double click)"));
     connect(log_, &QToolButton::toggled, this, &LinePlot::setLogScale);
     connect(reset_, &QToolButton::clicked, axis_, &StepAxis::follow);
     connect(axis_, &StepAxis::changed, this, &LinePlot::invalidate);

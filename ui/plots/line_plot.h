@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 #include <QPixmap>
-#include <QWidget>
 
 #include "ui/plots/plot_content.h"
 #include "ui/plots/step_axis.h"
+#include "ui/widgets/chart.h"
 
 class QToolButton;
 
@@ -17,7 +17,7 @@ namespace plimsoll::ui {
 
 class PlotPainter;
 
-class LinePlot : public QWidget {
+class LinePlot : public Chart {
     Q_OBJECT
 public:
     /// `title` becomes the accessible name. The axis may be shared with other plots and must outlive this one.
@@ -42,6 +42,10 @@ public:
 
     /// Paints grid, lines and marks (no cursor) into any area, e.g. for a PNG.
     void render(QPainter& painter, QRectF area, qreal ratio) const;
+
+    /// Every recorded point of the steps that are shown, a column a line.
+    void writeTable(TableText& table) const override;
+    QImage picture() override;
 
     QSize sizeHint() const override { return {440, 150}; }
     QSize minimumSizeHint() const override { return {160, 84}; }

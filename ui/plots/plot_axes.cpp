@@ -78,7 +78,7 @@ void PlotPainter::paintLegend(QPainter& painter) const {
     for (const PlotLine& line : content_.lines) {
         const double width = metrics.horizontalAdvance(line.name);
         if (x + 11 + width > frame_.right() + 8) break;
-        painter.fillRect(QRectF(x, top + metrics.height() / 2 - 1, 8, 2), colour(line.category));
+        painter.fillRect(QRectF(x, top + metrics.height() / 2 - 1, 8, 2), inkOf(line));
         painter.setPen(theme_.muted);
         painter.drawText(QRectF(x + 11, top, width + 1, metrics.height()),
                          Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, line.name);

@@ -17,6 +17,7 @@ struct PlotLine {
     /// Looked up at each repaint, so that a run may be closed under the plot; may give null.
     std::function<const Pyramid*()> data;
     int category = 0;      ///< colour: index into Theme::category
+    bool faint = false;    ///< stands behind another line of its colour
     bool stepped = false;  ///< holds its value up to the next point
 };
 

@@ -96,7 +96,7 @@ void PlotPainter::paintCursor(QPainter& painter, bool detailed) const {
         const auto index = data == nullptr ? std::nullopt : pointAt(*data, step);
         if (!index) continue;
         const double value = data->value(*index);
-        const QColor ink = colour(drawn.line->category);
+        const QColor ink = inkOf(*drawn.line);
         if (rows.size() < 12) rows.push_back({ink, drawn.line->name, formatValue(content_.kind, value)});
         const double y = yOf(value);
         if (!std::isfinite(value) || y < frame_.top() - 1 || y > frame_.bottom() + 1) continue;

@@ -9,6 +9,7 @@
 
 #include "ui/plots/polyline.h"
 #include "ui/plots/scan_line.h"
+#include "ui/widgets/style_sheet.h"
 
 namespace plimsoll::ui {
 
@@ -169,6 +170,11 @@ void PlotPainter::paint(QPainter& painter) const {
     paintMarks(painter);
 }
 
+QColor PlotPainter::inkOf(const PlotLine& line) const {
+    const QColor ink = colour(line.category);
+    return line.faint ? mixed(theme_.surface, ink, 0.5) : ink;
+}
+
 void PlotPainter::paintSpans(QPainter& painter) const {
     if (std::all_of(drawn_.begin(), drawn_.end(), [](const Drawn& d) { return !d.points.empty(); })) return;
     const auto width = static_cast<int>(drawn_.front().columns.size());
@@ -177,14 +183,14 @@ void PlotPainter::paintSpans(QPainter& painter) const {
     image.fill(Qt::transparent);
     for (const Drawn& drawn : drawn_)
         if (drawn.points.empty())
-            drawColumns(image, drawn.columns, *values_, colour(drawn.line->category).rgba(), line_width * ratio_,
+            drawColumns(image, drawn.columns, *values_, inkOf(*drawn.line).rgba(), line_width * ratio_,
                         drawn.line->stepped);
     image.setDevicePixelRatio(ratio_);
     painter.drawImage(frame_.topLeft(), image);
 }
 
 void PlotPainter::paintStroked(QPainter& painter, const Drawn& drawn) const {
-    const QColor ink = colour(drawn.line->category);
+    const QColor ink = inkOf(*drawn.line);
     painter.setRenderHint(QPainter::Antialiasing);
     QPolygonF path;
     const auto draw = [&] {

@@ -43,6 +43,7 @@ private:
         std::vector<QPointF> points;  ///< instead of spans where the line is short: smoother
     };
     QColor colour(int category) const { return theme_.category[static_cast<std::size_t>(category) % 6]; }
+    QColor inkOf(const PlotLine& line) const;
     void fitValues();
     void paintGrid(QPainter& painter) const;
     void paintSteps(QPainter& painter) const;

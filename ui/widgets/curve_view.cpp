@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <QPainter>
 
+#include "ui/models/table_text.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
 
-CurveView::CurveView(const QString& name, QWidget* parent) : QWidget(parent) {
+CurveView::CurveView(const QString& name, QWidget* parent) : Chart(parent) {
+    setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(name);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
@@ -56,6 +58,16 @@ void CurveView::paintEvent(QPaintEvent*) {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.category[0], 1.5));
     painter.drawPolyline(line);
+    paintFocus(painter);
+}
+
+void CurveView::writeTable(TableText& table) const {
+    table.addRow({tr("step"), accessibleName()});
+    for (const QPointF& point : points_) {
+        table.add(point.x());
+        table.add(point.y());
+        table.endRow();
+    }
 }
 
 }  // namespace plimsoll::ui

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <QPolygonF>
-#include <QWidget>
+
+#include "ui/widgets/chart.h"
 
 namespace plimsoll::ui {
 
-class CurveView : public QWidget {
+class CurveView : public Chart {
     Q_OBJECT
 public:
     explicit CurveView(const QString& name, QWidget* parent = nullptr);
@@ -16,6 +17,8 @@ public:
     void setCurve(QPolygonF points, const QString& top, const QString& bottom, const QString& start,
                   const QString& end);
     const QPolygonF& points() const { return points_; }
+
+    void writeTable(TableText& table) const override;
 
     QSize sizeHint() const override { return {320, 130}; }
     QSize minimumSizeHint() const override { return {200, 110}; }

@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <QToolTip>
 
+#include "ui/models/table_text.h"
 #include "ui/widgets/style_sheet.h"
 #include "ui/widgets/theme.h"
 
@@ -35,8 +36,9 @@ double niceTick(double span, int count) {
 
 }  // namespace
 
-Gantt::Gantt(QWidget* parent) : QWidget(parent) {
+Gantt::Gantt(QWidget* parent) : Chart(parent) {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Pipeline timeline"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
@@ -71,7 +73,11 @@ QSize Gantt::sizeHint() const {
     return {600, static_cast<int>(std::ceil(rowPitch() * rows + axisHeight))};
 }
 
-double Gantt::left() const { return QFontMetricsF(uiFont(-0.75)).horizontalAdvance(tr("stage %1").arg(888)) + 8; }
+double Gantt::left() const {
+    // Asked for each cell.
+    if (left_ == 0) left_ = QFontMetricsF(uiFont(-0.75)).horizontalAdvance(tr("stage %1").arg(888)) + 8;
+    return left_;
+}
 
 double Gantt::xOf(double time) const {
     const double room = std::max(20.0, width() - left() - right);
@@ -172,6 +178,22 @@ void Gantt::paintEvent(QPaintEvent*) {
         stale_ = false;
     }
     painter.drawPixmap(0, 0, picture_);
+    paintFocus(painter);
+}
+
+void Gantt::writeTable(TableText& table) const {
+    table.addRow({tr("stage"), tr("micro-batch"), tr("operation"), tr("start"), tr("end")});
+    if (!timeline_) return;
+    for (const std::vector<TimedOp>& stage : timeline_->stages) {
+        for (const TimedOp& op : stage) {
+            table.add(QString::number(op.stage));
+            table.add(QString::number(op.op.micro_batch));
+            table.add(op.op.kind == OpKind::Forward ? tr("forward") : tr("backward"));
+            table.add(op.start);
+            table.add(op.end);
+            table.endRow();
+        }
+    }
 }
 
 void Gantt::resizeEvent(QResizeEvent* event) {
@@ -180,6 +202,7 @@ void Gantt::resizeEvent(QResizeEvent* event) {
 }
 
 void Gantt::changeEvent(QEvent* event) {
+    left_ = 0;
     QWidget::changeEvent(event);
     stale_ = true;
     update();

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <QPixmap>
-#include <QWidget>
 
 #include "core/schedule/schedule.h"
+#include "ui/widgets/chart.h"
 
 namespace plimsoll::ui {
 
-class Gantt : public QWidget {
+class Gantt : public Chart {
     Q_OBJECT
 public:
     explicit Gantt(QWidget* parent = nullptr);
@@ -23,6 +23,8 @@ public:
     QRectF cell(const TimedOp& op) const;
     /// The operation under a point; nullptr in a bubble.
     const TimedOp* opAt(const QPointF& at) const;
+
+    void writeTable(TableText& table) const override;
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {240, sizeHint().height()}; }
@@ -44,6 +46,7 @@ private:
     QString empty_text_;
     QPixmap picture_;
     bool stale_ = true;
+    mutable double left_ = 0;  ///< 0: not measured yet
 };
 
 }  // namespace plimsoll::ui

@@ -8,19 +8,22 @@
 #include <QPainter>
 #include <QToolTip>
 
+#include "ui/models/table_text.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
 
 namespace {
 
-constexpr double legendHeight = 22;
-constexpr double rowPitch = 24;
-constexpr double rowHeight = 18;
+constexpr double legendRow = 18;
+constexpr double legendGap = 14;
+constexpr double swatch = 14;
+constexpr double rowPitch = 30;
+constexpr double rowHeight = 22;
 
 }  // namespace
 
-WaterlineBarsView::WaterlineBarsView(QWidget* parent) : QWidget(parent) {
+WaterlineBarsView::WaterlineBarsView(QWidget* parent) : Chart(parent) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Memory of each rank"));
@@ -65,7 +68,7 @@ double WaterlineBarsView::xOf(Bytes bytes) const {
 
 QRectF WaterlineBarsView::rowRect(std::size_t bar) const {
     const auto count = static_cast<double>(std::max<std::size_t>(bars_.bars.size(), 1));
-    const double pitch = std::min(rowPitch, (height() - legendHeight - 4) / count);
+    const double pitch = std::min(rowPitch, (height() - legendHeight() - 4) / count);
     const double barHeight = std::min(rowHeight, pitch - 4);
     return {0, 4 + pitch * static_cast<double>(bar), static_cast<double>(width()), barHeight};
 }
@@ -111,38 +114,84 @@ void WaterlineBarsView::paintBar(QPainter& painter, std::size_t bar) const {
     }
 }
 
+void WaterlineBarsView::flowLegend() {
+    const QFontMetricsF metrics(uiFont(-0.75));
+    QPointF at;
+    for (std::size_t i = 0; i < legend_.size(); ++i) {
+        const double width = swatch + metrics.horizontalAdvance(categoryName(static_cast<Category>(i)));
+        if (at.x() > 0 && at.x() + width > this->width()) at = {0, at.y() + legendRow};
+        legend_[i] = at;
+        at.rx() += width + legendGap;
+    }
+}
+
+void WaterlineBarsView::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    flowLegend();
+}
+
+void WaterlineBarsView::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    flowLegend();
+}
+
+double WaterlineBarsView::legendHeight() const { return legend_.back().y() + legendRow + 4; }
+
 void WaterlineBarsView::paintLegend(QPainter& painter) const {
     const Theme& theme = Theme::of(palette());
     painter.setFont(uiFont(-0.75));
     const QFontMetricsF metrics(painter.font());
+    const double top = height() - legendHeight() + 4;
     double x = 0;
-    const double y = height() - legendHeight / 2;
-    for (std::size_t i = 0; i < category_names.size(); ++i) {
+    double y = top;
+    for (std::size_t i = 0; i < legend_.size(); ++i) {
         const QString name = categoryName(static_cast<Category>(i));
+        x = legend_[i].x();
+        y = top + legend_[i].y() + legendRow / 2;
         painter.fillRect(QRectF(x, y - 5, 10, 10), theme.category[i]);
         painter.setPen(theme.muted);
-        painter.drawText(QPointF(x + 14, y + metrics.capHeight() / 2), name);
-        x += 14 + metrics.horizontalAdvance(name) + 14;
+        painter.drawText(QPointF(x + swatch, y + metrics.capHeight() / 2), name);
+        x += swatch + metrics.horizontalAdvance(name) + legendGap;
     }
-    if (bars_.hidden > 0 && x + 120 < width()) {
-        painter.setPen(theme.muted);
-        const QString more = bars_.hidden == 1 ? tr("1 more kind of stage holds less")
-                                               : tr("%1 more kinds of stage hold less").arg(bars_.hidden);
-        painter.drawText(QRectF(x, height() - legendHeight, width() - x, legendHeight),
-                         Qt::AlignRight | Qt::AlignVCenter, more);
+    if (bars_.hidden == 0) return;
+    const QString more = bars_.hidden == 1 ? tr("1 more kind of stage holds less")
+                                           : tr("%1 more kinds of stage hold less").arg(bars_.hidden);
+    if (x + metrics.horizontalAdvance(more) <= width())
+        painter.drawText(QRectF(x, y - legendRow / 2, width() - x, legendRow), Qt::AlignRight | Qt::AlignVCenter, more);
+}
+
+void WaterlineBarsView::paintLine(QPainter& painter) const {
+    const Theme& theme = Theme::of(palette());
+    const double x = std::round(lineX());
+    const double bottom = rowRect(bars_.bars.size() - 1).bottom() + 4;
+    painter.fillRect(QRectF(x - 1, 0, 2, bottom), theme.water);
+    // Under the line where the bars leave room for it.
+    painter.setFont(uiFont(-0.75));
+    const QFontMetricsF metrics(painter.font());
+    if (height() - legendHeight() - bottom < metrics.height()) return;
+    const QString label = tr("%1 usable").arg(bytesText(usable_));
+    const double half = metrics.horizontalAdvance(label) / 2;
+    painter.setPen(theme.water);
+    painter.drawText(QPointF(std::min(x - half, width() - 2 * half), bottom + metrics.ascent()), label);
+}
+
+void WaterlineBarsView::writeTable(TableText& table) const {
+    QStringList head{tr("stages"), tr("ranks")};
+    for (std::size_t i = 0; i < category_names.size(); ++i)
+        head << tr("%1, bytes").arg(categoryName(static_cast<Category>(i)));
+    table.addRow(head << tr("total, bytes") << tr("usable, bytes"));
+    for (const WaterlineBar& bar : bars_.bars) {
+        QStringList row{bar.label, bar.ranks};
+        for (const Bytes bytes : bar.bytes) row << QString::number(bytes);
+        table.addRow(row << QString::number(bar.total) << QString::number(usable_));
     }
 }
 
 void WaterlineBarsView::paintEvent(QPaintEvent*) {
-    const Theme& theme = Theme::of(palette());
     QPainter painter(this);
     painter.setOpacity(dimmed_ ? 0.35 : 1);
     for (std::size_t bar = 0; bar < bars_.bars.size(); ++bar) paintBar(painter, bar);
-    if (!bars_.bars.empty() && usable_ > 0) {
-        const double x = std::round(lineX());
-        const double bottom = rowRect(bars_.bars.size() - 1).bottom() + 4;
-        painter.fillRect(QRectF(x - 1, 0, 2, bottom), theme.water);
-    }
+    if (!bars_.bars.empty() && usable_ > 0) paintLine(painter);
     paintLegend(painter);
 }
 

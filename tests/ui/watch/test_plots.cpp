@@ -7,8 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <QApplication>
+#include <QClipboard>
+#include <QFile>
 #include <QLocale>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
@@ -350,6 +353,40 @@ TEST(LinePlot, ASparseSeriesReadsItsLastRecordedValue) {
     EXPECT_EQ(plot.valueAt(0, 150), 99.0);
     EXPECT_EQ(nearestStep(data, 126), 150);
     EXPECT_EQ(nearestStep(data, 124), 100);
+}
+
+TEST(LinePlot, CopiedDataAreTheExactPointsOfTheShownSteps) {
+    const Pyramid loss = series(1001, [](std::size_t i) { return static_cast<double>(i) / 8; });
+    Pyramid validation;
+    for (const std::uint64_t step : {100U, 102U}) validation.append({.step = step, .time = 0, .value = nan});
+    StepAxis axis;
+    axis.setRun(1000, 1000);
+    LinePlot plot(QStringLiteral("Loss"), &axis);
+    PlotContent content = contentOf(loss);
+    content.lines.push_back({.name = QStringLiteral("validation"), .data = [&] { return &validation; }});
+    plot.setContent(std::move(content));
+    axis.show({99, 103});
+    plot.copyData();
+    EXPECT_EQ(QGuiApplication::clipboard()->text().toStdString(),
+              "step\tloss\tvalidation\n99\t12.375\t\n100\t12.5\tnan\n101\t12.625\t\n102\t12.75\tnan\n"
+              "103\t12.875\t\n");
+}
+
+TEST(LinePlot, SavesItsTableAndItsPicture) {
+    const Pyramid data = series(3, [](std::size_t i) { return static_cast<double>(i); });
+    StepAxis axis;
+    axis.setRun(2, 2);
+    LinePlot plot(QStringLiteral("Loss"), &axis);
+    plot.resize(300, 120);
+    plot.setContent(contentOf(data));
+    const QTemporaryDir folder;
+    ASSERT_TRUE(plot.saveTo(folder.filePath(QStringLiteral("loss.csv"))));
+    QFile table(folder.filePath(QStringLiteral("loss.csv")));
+    ASSERT_TRUE(table.open(QIODevice::ReadOnly));
+    EXPECT_EQ(table.readAll().toStdString(), "step,loss\n0,0\n1,1\n2,2\n");
+    ASSERT_TRUE(plot.saveTo(folder.filePath(QStringLiteral("loss.png"))));
+    EXPECT_EQ(QImage(folder.filePath(QStringLiteral("loss.png"))).size(), QSize(600, 240));
+    EXPECT_FALSE(plot.saveTo(QStringLiteral("/nowhere/loss.csv")));
 }
 
 TEST(LinePlot, KeysZoomPanAndGoBackToTheWholeRun) {
