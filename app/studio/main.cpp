@@ -11,6 +11,7 @@
 #include "core/run/run_folder.h"
 #include "ui/models/run_model.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/run_controls.h"
 #include "ui/widgets/theme.h"
 
 namespace {
@@ -55,8 +56,15 @@ int show_window(QApplication& app, const Options& options) {
     }
     if (!options.page.empty()) window.showPage(*plimsoll::ui::pageByName(QString::fromStdString(options.page)));
     window.show();
-    if (options.screenshot_dir.empty()) return QApplication::exec();
-    window.resize(1440, 900);
+    if (options.screenshot_dir.empty()) {
+        const int code = QApplication::exec();
+        if (plimsoll::ui::isUnderWay(*window.run())) {
+            const std::string name = window.run()->runName().toStdString();
+            fmt::print("{} goes on without the window; `plimsoll watch {}` or the studio shows it\n", name, name);
+        }
+        return code;
+    }
+    window.resize(options.width, options.height);
     return plimsoll::studio::write_screenshots(window, QString::fromStdString(options.screenshot_dir)) ? 0 : 1;
 }
 

@@ -9,6 +9,8 @@
 #include <QTextEdit>
 
 #include "tests/gui/gui_fixture.h"
+#include "ui/pages/top_bar.h"
+#include "ui/widgets/search_field.h"
 
 namespace plimsoll::ui {
 namespace {
@@ -53,6 +55,21 @@ TEST_F(GuiTest, TabReachesTheFieldsOfAPage) {
     }
     EXPECT_TRUE(visited.contains(QStringLiteral("layout.accumulation")))
         << visited.join(QLatin1Char(' ')).toStdString();
+}
+
+TEST_F(GuiTest, TabWalksTheBarThenThePagesThenThePage) {
+    window_->showPage(PageId::Recipe);
+    window_->topBar()->search()->setFocus(Qt::TabFocusReason);
+    QStringList visited;
+    for (int i = 0; i < 13; ++i) {
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        visited << QApplication::focusWidget()->accessibleName();
+    }
+    // Undo and Redo have nothing to do yet; of the pages the one that is shown is the stop.
+    EXPECT_EQ(visited.mid(0, 2), QStringList({QStringLiteral("Export"), QStringLiteral("Train")}))
+        << visited.join(QLatin1Char(' ')).toStdString();
+    EXPECT_EQ(visited[2], QStringLiteral("Recipe"));
+    EXPECT_EQ(visited[3], QStringLiteral("Precision"));
 }
 
 TEST_F(GuiTest, BothThemesDrawEveryPage) {

@@ -8,6 +8,7 @@
 #include "core/run/supervisor.h"
 #include "tests/gui/gui_fixture.h"
 #include "ui/models/waterline_data.h"
+#include "ui/pages/close_dialog.h"
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
@@ -122,8 +123,11 @@ TEST_F(GuiTest, ClosingTheWindowLeavesTheRunTrainingAndTheNextWindowFindsIt) {
 
     EXPECT_FALSE(window_->close());
     EXPECT_TRUE(window_->isVisible());
-    EXPECT_TRUE(window_->banner()->sentence().contains(QStringLiteral("goes on training")));
-    EXPECT_TRUE(window_->close());
+    const auto* dialog = window_->findChild<CloseDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    EXPECT_TRUE(dialog->isVisible());
+    QTest::mouseClick(dialog->closeButton(), Qt::LeftButton);
+    EXPECT_FALSE(window_->isVisible());
     const QString runPath = window_->run()->runPath();
     const std::int64_t seen = window_->run()->step();
     window_.reset();
@@ -146,6 +150,30 @@ TEST_F(GuiTest, ClosingTheWindowLeavesTheRunTrainingAndTheNextWindowFindsIt) {
     EXPECT_LT(timer.elapsed(), 3'000);
     ASSERT_TRUE(wait([this] { return window_->run()->state().status == RunStatus::Stopped; }, 5'000));
     EXPECT_TRUE(wait([this] { return window_->runControls()->train()->isVisible(); }, 5'000));
+}
+
+TEST_F(GuiTest, TheCloseDialogCanStopTheRunOrBeLeftAndNeedNotAskAgain) {
+    type("training.steps", "100000");
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
+    ASSERT_TRUE(wait([this] { return window_->run()->step() >= 1; }, 120'000));
+    const RunFolder folder = *RunFolder::open(window_->run()->runPath().toStdString());
+
+    EXPECT_FALSE(window_->close());
+    QTest::keyClick(window_->findChild<CloseDialog*>(), Qt::Key_Escape);
+    ASSERT_TRUE(wait([this] { return window_->findChild<CloseDialog*>() == nullptr; }, 2'000));
+    EXPECT_TRUE(window_->isVisible());
+
+    CloseDialog::setWanted(false);
+    EXPECT_TRUE(window_->close());
+    EXPECT_TRUE(folder.live());
+    CloseDialog::setWanted(true);
+
+    window_->show();
+    EXPECT_FALSE(window_->close());
+    QTest::mouseClick(window_->findChild<CloseDialog*>()->stopButton(), Qt::LeftButton);
+    EXPECT_FALSE(window_->isVisible());
+    EXPECT_TRUE(wait([&folder] { return !folder.live(); }, 20'000));
+    EXPECT_EQ(folder.state()->status, RunStatus::Stopped);
 }
 
 TEST_F(GuiTest, ExportsTheDeepSpeedConfigOfThePlanAsItIsNow) {
@@ -186,6 +214,12 @@ TEST_F(GuiTest, AnImpossiblePlanIsNotTrainedAndTheFieldIsShown) {
     QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
     EXPECT_EQ(window_->banner()->sentence(), window_->plan()->problems().front().sentence);
     EXPECT_TRUE(list_runs().empty());
+    // The refusal goes with its reason.
+    type("layout.dp", "2");
+    EXPECT_TRUE(window_->banner()->isHidden());
+    type("layout.dp", "3");
+    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
+    EXPECT_FALSE(window_->banner()->isHidden());
     window_->showPage(PageId::Data);
     QTest::mouseClick(window_->banner()->action(), Qt::LeftButton);
     EXPECT_NE(window_->page(), PageId::Data);

@@ -21,12 +21,13 @@ HelpDialog::HelpDialog(const QList<QAction*>& actions, QWidget* parent) : QDialo
         "<b>Watch</b> shows a run live; <b>Export</b> writes the same plan for DeepSpeed.</p>"
         "<p>In a number field, the up and down keys change the value by one. Every edit can be undone. Plot keys: "
         "wheel or + and − zoom, drag or arrows pan, double click or Home follows the run, L switches log scale.</p>");
-    text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
+    text += tr("<p>A chart's menu (right click, or the menu key) copies or saves its data and its picture.</p>");
+    text += QStringLiteral("<table cellspacing='0' cellpadding='3' style='margin-top:8px'>");
     for (const QAction* action : actions) {
         if (action->shortcut().isEmpty()) continue;
         text += QStringLiteral("<tr><td><b>%1</b></td><td style='padding-left:18px'>%2</td></tr>")
                     .arg(action->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(),
-                         action->text().toHtmlEscaped());
+                         action->property("name").toString().toHtmlEscaped());
     }
     text += QStringLiteral("</table>");
     auto* browser = new QTextBrowser(this);
@@ -35,6 +36,7 @@ HelpDialog::HelpDialog(const QList<QAction*>& actions, QWidget* parent) : QDialo
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     buttons->button(QDialogButtonBox::Close)->setAccessibleName(tr("Close the help"));
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
+    buttons->button(QDialogButtonBox::Close)->setFocus();
     auto* column = new QVBoxLayout(this);
     column->addWidget(browser, 1);
     column->addWidget(buttons);

@@ -11,6 +11,7 @@
 
 #include "ui/models/plan_field.h"
 #include "ui/models/run_model.h"
+#include "ui/pages/close_dialog.h"
 #include "ui/pages/data_page.h"
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
@@ -35,12 +36,12 @@ MainWindow::MainWindow(QWidget* parent)
       top_(new TopBar(&plan_, controls_, menu_, this)),
       navigation_(new Navigation(this)),
       banner_(new Banner(this)),
-      pages_(new QStackedWidget(this)),
-      waterline_(new Waterline(&plan_, this)) {
+      pages_(new QStackedWidget(this)) {
     setAcceptDrops(true);
     resize(1440, 900);
     setMinimumSize(960, 620);
     makePages();
+    waterline_ = new Waterline(&plan_, this);  // after the pages, as Tab walks them
     makeActions();
     arrange();
 
@@ -63,6 +64,7 @@ MainWindow::MainWindow(QWidget* parent)
     });
     connect(&plan_, &PlanModel::fileChanged, this, &MainWindow::updateTitle);
     connect(&plan_, &PlanModel::changed, this, &MainWindow::updateTitle);
+    connect(&plan_, &PlanModel::changed, this, &MainWindow::withdrawRefusal);
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     showPage(PageId::Model);
     updateTitle();
@@ -172,6 +174,7 @@ void MainWindow::train() {
 }
 
 void MainWindow::refuse(const Obstacle& obstacle) {
+    refused_ = obstacle.sentence;
     if (obstacle.cure) {
         banner_->say("bad", obstacle.sentence, obstacle.cureName,
                      [this, plan = *obstacle.cure, name = obstacle.cureName] { plan_.replace(plan, name); });
@@ -184,8 +187,17 @@ void MainWindow::refuse(const Obstacle& obstacle) {
     }
 }
 
+void MainWindow::withdrawRefusal() {
+    // What was refused has been changed: the old sentence would only mislead.
+    if (!refused_.isEmpty() && banner_->sentence() == refused_) {
+        const std::optional<Obstacle> obstacle = obstacleOf(plan_);
+        if (obstacle && obstacle->sentence == refused_) return;
+        banner_->hide();
+    }
+    refused_.clear();
+}
+
 void MainWindow::follow(const QString& runPath) {
-    told_close_ = false;
     run_->open(runPath);
     showPage(PageId::Watch);
 }
@@ -226,21 +238,35 @@ void MainWindow::updateTitle() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    // Close is not stop: said once, then the window goes and the run stays.
-    if (isUnderWay(*run_) && !told_close_ && !qApp->isSavingSession()) {
-        told_close_ = true;
-        banner_->say(
-            "warn",
-            tr("%1 goes on training when this window is closed; opening Plimsoll again shows it with its whole "
-               "history. Close once more to leave it running.")
-                .arg(run_->runName()),
-            tr("Close the window"), [this] { close(); });
+    // Close is not stop: said before the window goes, and the run stays.
+    if (isUnderWay(*run_) && !closing_ && CloseDialog::wanted() && !qApp->isSavingSession()) {
+        askBeforeClosing();
         event->ignore();
         return;
     }
     (void)files_.saveDraft();
     QSettings().setValue(QStringLiteral("window/geometry"), saveGeometry());
     QMainWindow::closeEvent(event);
+}
+
+void MainWindow::askBeforeClosing() {
+    if (findChild<CloseDialog*>()) return;
+    auto* dialog = new CloseDialog(run_->runName(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &CloseDialog::closeChosen, this, [this] {
+        closing_ = true;
+        close();
+    });
+    connect(dialog, &CloseDialog::stopChosen, this, [this] {
+        if (!isUnderWay(*run_) || run_->requestStop()) {
+            closing_ = true;
+            close();
+        } else {
+            banner_->say("bad", tr("%1 cannot be told to stop; may you write in its folder?").arg(run_->runName()));
+        }
+    });
+    // Not exec(): the plots behind it stay live.
+    dialog->open();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -43,6 +43,7 @@ public:
     /// An empty path asks for one.
     void savePlan(const QString& path);
     void train();
+    void showHelp();
 
     void showPage(PageId page);
     PageId page() const;
@@ -73,11 +74,12 @@ private:
     QList<Command> commands();
     void askForPlan();
     void refuse(const Obstacle& obstacle);
+    void withdrawRefusal();
+    void askBeforeClosing();
     void follow(const QString& runPath);
     void watchEnd();
     void updateTitle();
     void useTheme(ThemeChoice choice);
-    void showHelp();
 
     PlanModel plan_;
     PlanFiles files_;
@@ -87,6 +89,7 @@ private:
     QAction* undo_ = nullptr;
     QAction* redo_ = nullptr;
     QAction* export_ = nullptr;
+    QAction* ask_close_ = nullptr;
     QMenu* menu_;
     QMenu* recent_ = nullptr;
 
@@ -95,12 +98,13 @@ private:
     Navigation* navigation_;
     Banner* banner_;
     QStackedWidget* pages_;
-    Waterline* waterline_;
+    Waterline* waterline_ = nullptr;
     ModelPage* model_page_ = nullptr;
     HardwarePage* hardware_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
-    bool told_close_ = false;  ///< the person knows that the run goes on
+    QString refused_;       ///< why the plan was not trained, while that is shown
+    bool closing_ = false;  ///< the person knows that the run goes on
     bool was_under_way_ = false;
 };
 

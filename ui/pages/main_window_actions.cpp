@@ -10,6 +10,7 @@
 #include "ui/models/model_import.h"
 #include "ui/models/plan_field.h"
 #include "ui/models/run_model.h"
+#include "ui/pages/close_dialog.h"
 #include "ui/pages/export_page.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/main_window.h"
@@ -22,6 +23,7 @@ namespace plimsoll::ui {
 
 QAction* MainWindow::addAction(const QString& text, const QKeySequence& shortcut, const std::function<void()>& run) {
     auto* action = new QAction(text, this);
+    action->setProperty("name", text);  // "Undo", whatever it would undo
     action->setShortcut(shortcut);
     connect(action, &QAction::triggered, this, [run] { run(); });
     // The window owns the shortcut, so that it works on every page.
@@ -48,6 +50,12 @@ void MainWindow::makeActions() {
     menu_->addAction(addAction(tr("Light theme"), {}, [this] { useTheme(ThemeChoice::Light); }));
     menu_->addAction(addAction(tr("Dark theme"), {}, [this] { useTheme(ThemeChoice::Dark); }));
     menu_->addAction(addAction(tr("Theme of the desktop"), {}, [this] { useTheme(ThemeChoice::System); }));
+    menu_->addSeparator();
+    ask_close_ = addAction(tr("Ask before closing during a run"), {}, [] {});
+    ask_close_->setCheckable(true);
+    connect(ask_close_, &QAction::toggled, this, &CloseDialog::setWanted);
+    connect(menu_, &QMenu::aboutToShow, this, [this] { ask_close_->setChecked(CloseDialog::wanted()); });
+    menu_->addAction(ask_close_);
     menu_->addSeparator();
     menu_->addAction(addAction(tr("Help"), QKeySequence::HelpContents, [this] { showHelp(); }));
     menu_->addAction(addAction(tr("Quit"), QKeySequence::Quit, [this] { close(); }));

@@ -72,6 +72,11 @@ Navigation::Navigation(QWidget* parent) : QWidget(parent) {
     connect(&buttons_, &QButtonGroup::idClicked, this, [this](int id) { emit chosen(static_cast<PageId>(id)); });
 }
 
-void Navigation::setCurrent(PageId page) { buttons_.button(static_cast<int>(page))->setChecked(true); }
+void Navigation::setCurrent(PageId page) {
+    // One stop for Tab; the arrow keys walk the others.
+    for (QAbstractButton* button : buttons_.buttons())
+        button->setFocusPolicy(buttons_.id(button) == static_cast<int>(page) ? Qt::StrongFocus : Qt::ClickFocus);
+    buttons_.button(static_cast<int>(page))->setChecked(true);
+}
 
 }  // namespace plimsoll::ui

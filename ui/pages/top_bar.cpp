@@ -14,7 +14,7 @@
 namespace plimsoll::ui {
 
 TopBar::TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* parent)
-    : QWidget(parent), model_(model), summary_(new QLabel(this)), search_(new SearchField(this)) {
+    : QWidget(parent), model_(model), controls_(controls), summary_(new QLabel(this)), search_(new SearchField(this)) {
     setObjectName(QStringLiteral("TopBar"));
     setAttribute(Qt::WA_StyledBackground);
     setAccessibleName(tr("Top bar"));
@@ -30,6 +30,8 @@ TopBar::TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* pa
     more->setToolTip(tr("Plan files, theme and help"));
     more->setPopupMode(QToolButton::InstantPopup);
     more->setMenu(menu);
+    setTabOrder(more, search_);
+    last_ = search_;
 
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 6, 14, 6);
@@ -60,6 +62,15 @@ void TopBar::addButton(QAction* action, const QString& text) {
     connect(action, &QAction::changed, button, follow);
     connect(button, &QPushButton::clicked, action, &QAction::trigger);
     buttons_->addWidget(button);
+    // Tab walks the bar as it is read: Train after the buttons before it.
+    setTabOrder(last_, button);
+    last_ = button;
+    QWidget* before = button;
+    for (QWidget* control : controls_->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (control->focusPolicy() == Qt::NoFocus) continue;
+        setTabOrder(before, control);
+        before = control;
+    }
 }
 
 void TopBar::refresh() {

@@ -29,9 +29,11 @@ private:
     void refresh();
 
     PlanModel* model_;
+    RunControls* controls_;
     QLabel* summary_;
     SearchField* search_;
     QHBoxLayout* buttons_;
+    QWidget* last_;  ///< where Tab stands before the next button
 };
 
 }  // namespace plimsoll::ui
