@@ -14,6 +14,7 @@
 #include "core/run/run_folder.h"
 #include "core/run/supervisor.h"
 #include "ui/pages/plot_export.h"
+#include "ui/widgets/theme.h"
 
 namespace plimsoll::studio {
 
@@ -56,9 +57,11 @@ Result<RunState> train(const RunFolder& run, const Plan& plan) {
 /// False when a plot is missing.
 bool draw(const RunFolder& run, const Options& options) {
     const std::string folder = options.png_dir.empty() ? (run.path() / "plots").string() : options.png_dir;
+    const bool dark = options.theme == "dark";
+    ui::applyTheme(*qApp, dark ? ui::ThemeChoice::Dark : ui::ThemeChoice::Light);
     QString problem;
-    const QStringList plots = ui::renderPlots(QString::fromStdString(run.path().string()),
-                                              QString::fromStdString(folder), options.theme == "dark", &problem);
+    const QStringList plots =
+        ui::renderPlots(QString::fromStdString(run.path().string()), QString::fromStdString(folder), dark, &problem);
     for (const QString& plot : plots) cli::say(plot.toStdString() + "\n");
     if (!problem.isEmpty()) cli::warn(problem.toStdString());
     return problem.isEmpty();

@@ -59,12 +59,12 @@ QStringList renderPlots(const QString& runPath, const QString& dir, bool dark, Q
         fail(QCoreApplication::translate("PlotExport", "The folder %1 cannot be made; choose another one.").arg(dir));
         return {};
     }
-    applyTheme(*qApp, dark ? ThemeChoice::Dark : ThemeChoice::Light);
     const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
 
     RunModel run;
     WatchPage page(&run);
     page.setAttribute(Qt::WA_DontShowOnScreen);
+    applyTheme(page, dark);
     page.resize(sheet_size);
     page.show();
     QEventLoop reading;

@@ -104,6 +104,12 @@ void applyTheme(QApplication& app, ThemeChoice choice) {
     app.setStyleSheet(styleSheet(theme));
 }
 
+void applyTheme(QWidget& widget, bool dark) {
+    const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
+    widget.setPalette(paletteOf(theme));
+    widget.setStyleSheet(styleSheet(theme));
+}
+
 QFont uiFont(qreal pointDelta, bool strong) {
     QFont font = QApplication::font();
     font.setPointSizeF(font.pointSizeF() + pointDelta);

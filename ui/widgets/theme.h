@@ -24,6 +24,8 @@ struct Theme {
 enum class ThemeChoice { System, Light, Dark };
 /// Sets palette, style sheet and font (Inter where present; tabular figures) of the whole application.
 void applyTheme(QApplication& app, ThemeChoice choice);
+/// The same for one widget and what it holds; the application stays as it is.
+void applyTheme(QWidget& widget, bool dark);
 /// `points` relative to the application font, optionally semi-bold.
 QFont uiFont(qreal pointDelta = 0, bool strong = false);
 

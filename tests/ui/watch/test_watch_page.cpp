@@ -218,6 +218,8 @@ TEST(PlotExport, WritesEveryPlotAndASheetWithDrawnContent) {
                              series::memory_peak, series::step_time})
         record(run, name, 1, 80, [](auto step) { return 1e-3 * (2 + std::sin(static_cast<double>(step))); });
     QTemporaryDir out;
+    const QPalette palette = QApplication::palette();
+    const QString sheet = qApp->styleSheet();
     for (const bool dark : {false, true}) {
         const QString dir = out.filePath(dark ? QStringLiteral("dark") : QStringLiteral("light/deep"));
         const QStringList files = renderPlots(pathOf(run), dir, dark);
@@ -231,6 +233,8 @@ TEST(PlotExport, WritesEveryPlotAndASheetWithDrawnContent) {
             EXPECT_EQ(image.pixelColor(2, image.height() - 3).lightness() < 128, dark) << file.toStdString();
         }
     }
+    EXPECT_EQ(QApplication::palette(), palette);
+    EXPECT_EQ(qApp->styleSheet(), sheet);
 }
 
 TEST(PlotExport, SaysWhatIsWrong) {
