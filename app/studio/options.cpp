@@ -16,6 +16,8 @@ Parsed parse_options(int argc, char** argv) {
         ->check(CLI::IsMember({"model", "hardware", "layout", "recipe", "data", "watch", "export"}, CLI::ignore_case));
     app.add_option("--run", options.run, "A run to watch: its folder, or its name in the store");
     app.add_option("--screenshot-dir", options.screenshot_dir, "Write a picture of every page there and end");
+    app.add_option("--width", options.width, "Width of the window on those pictures")->check(CLI::Range(320, 7680));
+    app.add_option("--height", options.height, "Height of the window on those pictures")->check(CLI::Range(240, 4320));
     app.add_flag("--headless", options.headless, "No window: train the plan here and draw the plots to PNG at the end");
     const auto count = CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000});
     app.add_option("--steps", options.steps, "Headless: optimizer steps")->check(count);

@@ -14,6 +14,8 @@ struct Options {
     std::string page;            ///< shown first
     std::string run;             ///< run folder to watch
     std::string screenshot_dir;  ///< writes every page as PNG there and ends
+    int width = 1440;            ///< of the window on those pictures
+    int height = 900;
     bool headless = false;
     std::int64_t steps = 0;  ///< 0: as planned
     std::int64_t ranks = 0;  ///< 0: as planned

@@ -4,11 +4,22 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QElapsedTimer>
+#include <QHelpEvent>
+#include <QPainter>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QThread>
+#include <QToolButton>
 
+#include "ui/models/plan_model.h"
+#include "ui/pages/help_dialog.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/top_bar.h"
+#include "ui/widgets/search_field.h"
+#include "ui/widgets/waterline.h"
 
 namespace plimsoll::studio {
 
@@ -17,13 +28,98 @@ namespace {
 /// Texts and runs are read on other threads: give them the time a person would.
 constexpr int settle_ms = 700;
 
-void settle() {
+void settle(int ms = settle_ms) {
     QElapsedTimer timer;
     timer.start();
-    while (timer.elapsed() < settle_ms) {
+    while (timer.elapsed() < ms) {
         QApplication::processEvents(QEventLoop::AllEvents, 20);
         QThread::msleep(5);
     }
+}
+
+/// The window with what stands over it: lists, menus, tooltips, dialogs.
+QPixmap withPopups(ui::MainWindow& window) {
+    QPixmap picture = window.grab();
+    QPainter painter(&picture);
+    for (QWidget* other : QApplication::topLevelWidgets())
+        if (other != &window && other->isVisible())
+            painter.drawPixmap(window.mapFromGlobal(other->pos()), other->grab());
+    return picture;
+}
+
+class Camera {
+public:
+    Camera(ui::MainWindow& window, const QString& folder) : window_(window), folder_(folder) {}
+
+    void take(const char* name) {
+        const QString path = QDir(folder_).filePath(QString::fromLatin1(name) + QStringLiteral(".png"));
+        if (!withPopups(window_).save(path)) {
+            fmt::print(stderr, "plimsoll-studio: cannot write {}\n", path.toStdString());
+            good_ = false;
+            return;
+        }
+        fmt::print("{}\n", path.toStdString());
+    }
+    bool good() const { return good_; }
+
+private:
+    ui::MainWindow& window_;
+    QString folder_;
+    bool good_ = true;
+};
+
+void takePages(ui::MainWindow& window, Camera& camera) {
+    static constexpr const char* names[] = {"model", "hardware", "layout", "recipe", "data", "watch", "export"};
+    static_assert(std::size(names) == ui::pageCount);
+    for (int i = 0; i < ui::pageCount; ++i) {
+        window.showPage(static_cast<ui::PageId>(i));
+        settle();
+        camera.take(names[i]);
+    }
+    window.showPage(ui::PageId::Layout);
+    if (auto* area = qobject_cast<QScrollArea*>(window.pageWidget(ui::PageId::Layout))) {
+        area->verticalScrollBar()->setValue(area->verticalScrollBar()->maximum());
+        settle(100);
+        camera.take("layout-lower");
+        area->verticalScrollBar()->setValue(0);
+    }
+}
+
+void takeSearch(ui::MainWindow& window, Camera& camera) {
+    ui::SearchField* search = window.topBar()->search();
+    search->begin();
+    settle(100);
+    camera.take("search");
+    search->setText(QStringLiteral("zero"));
+    emit search->textEdited(search->text());
+    settle(100);
+    camera.take("search-zero");
+    search->clear();
+    search->clearFocus();
+}
+
+void takePopups(ui::MainWindow& window, Camera& camera) {
+    window.focusField(QStringLiteral("layout.schedule"));
+    settle(100);
+    if (auto* combo = qobject_cast<QComboBox*>(QApplication::focusWidget())) {
+        combo->showPopup();
+        settle(300);
+        camera.take("list");
+        combo->hidePopup();
+    }
+    ui::WaterlineBarsView* bars = window.waterline()->bars();
+    const QPoint at = bars->segment(0, 2).center().toPoint();
+    QHelpEvent hover(QEvent::ToolTip, at, bars->mapToGlobal(at));
+    QApplication::sendEvent(bars, &hover);
+    settle(300);
+    camera.take("waterline-tip");
+    window.showPage(ui::PageId::Model);
+    window.plan()->setText(QStringLiteral("model.num_heads"), QStringLiteral("5"));
+    window.plan()->endEdit();
+    window.train();
+    settle(200);
+    camera.take("refused");
+    window.plan()->undoStack()->undo();
 }
 
 }  // namespace
@@ -33,19 +129,16 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
         fmt::print(stderr, "plimsoll-studio: cannot create the folder {}\n", folder.toStdString());
         return false;
     }
-    static constexpr const char* names[] = {"model", "hardware", "layout", "recipe", "data", "watch", "export"};
-    static_assert(std::size(names) == ui::pageCount);
-    for (int i = 0; i < ui::pageCount; ++i) {
-        window.showPage(static_cast<ui::PageId>(i));
-        settle();
-        const QString path = QDir(folder).filePath(QString::fromLatin1(names[i]) + QStringLiteral(".png"));
-        if (!window.grab().save(path)) {
-            fmt::print(stderr, "plimsoll-studio: cannot write {}\n", path.toStdString());
-            return false;
-        }
-        fmt::print("{}\n", path.toStdString());
-    }
-    return true;
+    for (const Qt::UIEffect effect : {Qt::UI_FadeTooltip, Qt::UI_FadeMenu, Qt::UI_AnimateCombo, Qt::UI_AnimateMenu})
+        QApplication::setEffectEnabled(effect, false);
+    Camera camera(window, folder);
+    takePages(window, camera);
+    takeSearch(window, camera);
+    takePopups(window, camera);
+    window.showHelp();
+    settle(200);
+    camera.take("help");
+    return camera.good();
 }
 
 }  // namespace plimsoll::studio

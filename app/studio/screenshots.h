@@ -10,7 +10,8 @@ class MainWindow;
 
 namespace plimsoll::studio {
 
-/// Writes "PAGE.png" for every page of the shown window; false when one cannot be written.
+/// Writes "PAGE.png" for every page of the shown window, then what stands over pages (search, lists, tooltip, refusal,
+/// help); false when one cannot be written.
 bool write_screenshots(ui::MainWindow& window, const QString& folder);
 
 }  // namespace plimsoll::studio
