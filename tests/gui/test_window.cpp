@@ -2,6 +2,8 @@
 // Editing in the real window: undo, wrong input, search, files.
 #include <QFile>
 #include <QListView>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QTextBrowser>
 
 #include "core/plan/plan_io.h"
@@ -88,14 +90,37 @@ TEST_F(GuiTest, ShortcutsGoToEachPage) {
 }
 
 TEST_F(GuiTest, HelpListsEveryShortcut) {
+    type("training.steps", "50");
     QTest::keyClick(window_.get(), Qt::Key_F1);
     const auto* help = window_->findChild<HelpDialog*>();
     ASSERT_NE(help, nullptr);
     EXPECT_TRUE(help->isVisible());
     EXPECT_FALSE(help->isModal());
     const QString text = help->findChild<QTextBrowser*>()->toPlainText();
+    EXPECT_TRUE(text.contains(QStringLiteral("Undo")));
+    EXPECT_FALSE(text.contains(QStringLiteral("Undo:"))) << "what would be undone is no name of a shortcut";
     for (const char* shortcut : {"Ctrl+K", "Ctrl+E", "Ctrl+Return", "Ctrl+S", "Ctrl+Shift+Z", "Ctrl+7"})
         EXPECT_TRUE(text.contains(QLatin1String(shortcut))) << shortcut;
+}
+
+TEST_F(GuiTest, ASmallWindowFoldsItsPagesAndCutsNoName) {
+    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    window_->resize(1024, 640);
+    for (const PageId page : {PageId::Model, PageId::Hardware, PageId::Layout, PageId::Recipe, PageId::Data}) {
+        window_->showPage(page);
+        QTest::qWait(50);
+        const auto* area = qobject_cast<QScrollArea*>(window_->pageWidget(page));
+        ASSERT_NE(area, nullptr);
+        EXPECT_EQ(area->horizontalScrollBar()->maximum(), 0) << pageName(page).toStdString();
+    }
+    window_->showPage(PageId::Model);
+    QTest::qWait(50);
+    const QTableView* presets = window_->modelPage()->presets()->table();
+    EXPECT_GE(presets->columnWidth(0), presets->fontMetrics().horizontalAdvance(QStringLiteral("mixtral-8x7b")) + 16);
+    const bool hidden = presets->isColumnHidden(4);
+    window_->resize(1440, 900);
+    QTest::qWait(50);
+    EXPECT_FALSE(presets->isColumnHidden(4)) << "hidden at 1024: " << hidden;
 }
 
 TEST_F(GuiTest, SavedPlansAreReadBackAndWrongFilesLeaveThePlanAlone) {

@@ -102,7 +102,7 @@ QList<TextRow> chosenGpuRows(const Cluster& cluster) {
         factRow(MachineProbe::tr("fp16"), number(found->fp16_tflops, flops)),
         factRow(MachineProbe::tr("fp8"), number(found->fp8_tflops, flops)),
         factRow(MachineProbe::tr("fp32"), number(found->fp32_tflops, flops)),
-        factRow(MachineProbe::tr("NVLink, both directions"), number(found->nvlink_gbs, QStringLiteral("GB/s"))),
+        factRow(MachineProbe::tr("NVLink"), number(found->nvlink_gbs, MachineProbe::tr("GB/s both ways"))),
         factRow(MachineProbe::tr("Power"), number(found->tdp_watts, QStringLiteral("W")))};
     if (!found->note.empty()) rows.append(factRow(MachineProbe::tr("Note"), qt(found->note)));
     return rows;

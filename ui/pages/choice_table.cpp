@@ -22,7 +22,10 @@ ChoiceTable::ChoiceTable(const QString& name, const QString& searchHint, TextTab
     // As wide as their contents, not wider for an arrow that is rarely there.
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
     table_->resizeColumnsToContents();
+    for (int column = 1; column < rows->columnCount(); ++column)
+        table_->setColumnLimit(column, table_->columnWidth(column));
     table_->setStretch(0);
+    table_->setDropsColumns(true);
     table_->setSortingEnabled(true);
     table_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     table_->horizontalHeader()->setSortIndicatorClearable(true);

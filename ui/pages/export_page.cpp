@@ -13,6 +13,7 @@
 #include "ui/models/plan_model.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/field_row.h"
+#include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
 
@@ -20,7 +21,7 @@ ExportPage::ExportPage(PlanModel* model, QWidget* parent)
     : Page(tr("Export"), parent),
       model_(model),
       text_(new QPlainTextEdit(this)),
-      notes_(new QLabel(this)),
+      notes_(new WrapLabel(this)),
       file_(new Card(tr("ds.json"), this)),
       copy_(new QPushButton(tr("Copy"), this)),
       save_(new QPushButton(tr("Save…"), this)) {
@@ -37,7 +38,6 @@ ExportPage::ExportPage(PlanModel* model, QWidget* parent)
 
     auto* notes = new Card(tr("To know"), this);
     notes->setFact(tr("what the file cannot say"));
-    notes_->setWordWrap(true);
     notes_->setTextFormat(Qt::RichText);
     notes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     notes_->setAccessibleName(tr("Notes on the export"));

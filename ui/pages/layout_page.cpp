@@ -14,6 +14,7 @@
 #include "ui/widgets/fact_table.h"
 #include "ui/widgets/field_row.h"
 #include "ui/widgets/gantt.h"
+#include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
 
@@ -44,9 +45,8 @@ void LayoutPage::makeLeft() {
                       layout_));
     auto* rule = new QFrame(layout_);
     rule->setObjectName(QStringLiteral("Rule"));
-    batch_ = new QLabel(layout_);
+    batch_ = new WrapLabel(layout_);
     batch_->setProperty("strong", true);
-    batch_->setWordWrap(true);
     layout_->body()->addWidget(rule);
     layout_->body()->addWidget(batch_);
     left->addWidget(layout_);
@@ -71,15 +71,22 @@ void LayoutPage::makeMemory(QVBoxLayout* column) {
     table->setModel(&terms_);
     table->setStretch(2);
     table->setColumnLimit(3, 200);
+    table->setDropsColumns(true);
     table->setWholeHeight(true);
     memory_->body()->addWidget(table);
+    term_ = new WrapLabel(memory_);
+    term_->setProperty("tone", "muted");
+    term_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    memory_->body()->addWidget(term_);
+    chosen_ = table->selectionModel();
+    connect(chosen_, &QItemSelectionModel::currentRowChanged, this, &LayoutPage::refreshTerm);
     column->addWidget(memory_);
     connect(stage_, &QComboBox::currentIndexChanged, this, &LayoutPage::refreshMemory);
 }
 
 void LayoutPage::makeLower(QVBoxLayout* column) {
-    auto* row = new QHBoxLayout;
-    row->setSpacing(12);
+    lower_ = new QHBoxLayout;
+    lower_->setSpacing(12);
     activations_ = new Card(tr("Activations"), this);
     auto* table = new FactTable(tr("Activations by recomputation"), activations_);
     table->setModel(&recompute_);
@@ -87,7 +94,7 @@ void LayoutPage::makeLower(QVBoxLayout* column) {
     table->setWholeHeight(true);
     activations_->body()->addWidget(table);
     activations_->body()->addStretch(1);
-    row->addWidget(activations_, 2);
+    lower_->addWidget(activations_, 2);
     connect(table, &QTableView::activated, this, [this](const QModelIndex& index) {
         model_->endEdit();
         model_->setText(QStringLiteral("layout.recompute"), index.data(TextTable::NameRole).toString());
@@ -98,8 +105,13 @@ void LayoutPage::makeLower(QVBoxLayout* column) {
     rules->setFact(tr("what people quote, beside the exact terms over all ranks"));
     rules->body()->addWidget(new RulesView(model_, rules));
     rules->body()->addStretch(1);
-    row->addWidget(rules, 3);
-    column->addLayout(row);
+    lower_->addWidget(rules, 3);
+    column->addLayout(lower_);
+}
+
+void LayoutPage::resizeEvent(QResizeEvent* event) {
+    Page::resizeEvent(event);
+    lower_->setDirection(isNarrow() ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void LayoutPage::refresh() {
@@ -139,10 +151,18 @@ void LayoutPage::refreshStages() {
         if (&memory->stages[static_cast<std::size_t>(i)] == &memory->fullest()) stage_->setCurrentIndex(i);
 }
 
+void LayoutPage::refreshTerm() {
+    const TextRow row = terms_.rows().value(chosen_->currentIndex().row());
+    const QString formula = row.cells.value(2);
+    term_->setText(formula.isEmpty() ? tr("Choose a term to read its whole formula and where it comes from.")
+                                     : QStringLiteral("%1: %2\n%3").arg(row.cells[0], formula, row.cells.value(3)));
+}
+
 void LayoutPage::refreshMemory() {
     const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
     if (!memory || memory->stages.empty()) {
         terms_.setRows({});
+        term_->clear();
         recompute_.setRows({});
         for (Card* card : {memory_, activations_}) card->setFact({});
         memory_->setValue({});
@@ -151,6 +171,7 @@ void LayoutPage::refreshMemory() {
     const auto index = static_cast<std::size_t>(std::clamp(stage_->currentIndex(), 0, stage_->count() - 1));
     const RankMemory& stage = memory->stages[std::min(index, memory->stages.size() - 1)];
     terms_.setRows(termRows(stage));
+    refreshTerm();
     memory_->setFact(stageWords(stage));
     memory_->setValue(partOf(stage.total(), memory->usable));
     recompute_.setRows(recomputeRows(stage, model_->plan().layout.recompute));

@@ -6,6 +6,7 @@
 #include "ui/pages/page.h"
 
 class QComboBox;
+class QItemSelectionModel;
 class QLabel;
 
 namespace plimsoll::ui {
@@ -22,6 +23,9 @@ public:
     Gantt* gantt() const { return gantt_; }
     const TextTable& terms() const { return terms_; }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void makeLeft();
     void makeMemory(QVBoxLayout* column);
@@ -30,6 +34,7 @@ private:
     void refreshPipeline();
     void refreshStages();
     void refreshMemory();
+    void refreshTerm();
 
     PlanModel* model_;
     TextTable terms_;
@@ -40,7 +45,10 @@ private:
     Card* activations_ = nullptr;
     QLabel* batch_ = nullptr;
     Gantt* gantt_ = nullptr;
+    QBoxLayout* lower_ = nullptr;
     QComboBox* stage_ = nullptr;
+    QLabel* term_ = nullptr;  ///< formula and source of the chosen row, uncut
+    QItemSelectionModel* chosen_ = nullptr;
 };
 
 }  // namespace plimsoll::ui

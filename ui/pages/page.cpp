@@ -5,6 +5,12 @@
 
 namespace plimsoll::ui {
 
+namespace {
+
+constexpr int threeColumns = 1000;  // from this width on three columns stand side by side
+
+}  // namespace
+
 Page::Page(const QString& name, QWidget* parent) : QScrollArea(parent) {
     setObjectName(QStringLiteral("Page"));
     setAccessibleName(name);
@@ -21,18 +27,37 @@ Page::Page(const QString& name, QWidget* parent) : QScrollArea(parent) {
 }
 
 QVBoxLayout* Page::addColumn(int stretch, int width) {
-    auto* column = new QVBoxLayout;
+    auto* holder = new QWidget(widget());
+    auto* column = new QVBoxLayout(holder);
+    column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(12);
-    if (width > 0) {
-        auto* holder = new QWidget(widget());
-        holder->setFixedWidth(width);
-        holder->setLayout(column);
-        column->setContentsMargins(0, 0, 0, 0);
-        columns_->addWidget(holder, stretch);
-    } else {
-        columns_->addLayout(column, stretch);
-    }
+    if (width > 0) holder->setFixedWidth(width);
+    columns_->addWidget(holder, stretch);
+    all_.append({holder, column, stretch});
     return column;
+}
+
+bool Page::isNarrow() const { return viewport()->width() < threeColumns; }
+
+void Page::resizeEvent(QResizeEvent* event) {
+    QScrollArea::resizeEvent(event);
+    fold(all_.size() > 2 && isNarrow());
+}
+
+void Page::fold(bool folded) {
+    if (folded == folded_) return;
+    folded_ = folded;
+    const Column& third = all_[2];
+    QVBoxLayout* first = all_[0].layout;
+    if (!folded) {
+        first->removeWidget(third.holder);
+        columns_->addWidget(third.holder, third.stretch);
+        return;
+    }
+    columns_->removeWidget(third.holder);
+    // Above the room that a column leaves at its end.
+    const bool room = first->count() > 0 && first->itemAt(first->count() - 1)->spacerItem();
+    first->insertWidget(first->count() - (room ? 1 : 0), third.holder);
 }
 
 FieldRow* Page::rowOf(const QString& key) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A page of the plan: scrolls where the window is small, and brings the focus to a field by its key.
+// A page of the plan: folds its columns where the window is small, scrolls, and brings the focus to a field by its key.
 #pragma once
 
 #include <QHBoxLayout>
@@ -23,11 +23,23 @@ protected:
     /// Columns of cards, from left to right.
     QHBoxLayout* columns() const { return columns_; }
     QVBoxLayout* addColumn(int stretch, int width = 0);
+    /// The window leaves no room for cards side by side.
+    bool isNarrow() const;
+
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     FieldRow* rowOf(const QString& key) const;
+    void fold(bool folded);
 
+    struct Column {
+        QWidget* holder;
+        QVBoxLayout* layout;
+        int stretch;
+    };
     QHBoxLayout* columns_;
+    QList<Column> all_;
+    bool folded_ = false;  ///< the third column stands under the first
 };
 
 }  // namespace plimsoll::ui

@@ -6,6 +6,7 @@
 
 #include "ui/models/plan_model.h"
 #include "ui/models/plan_tables.h"
+#include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
 
@@ -46,16 +47,13 @@ void RulesView::refresh() {
         }
         for (int i = 0; i < rules.size(); ++i) {
             for (int column = Name; column <= OffBy; ++column) {
-                auto* label = new QLabel(this);
+                auto* label = column == Name ? new WrapLabel(this) : new QLabel(this);
                 label->setTextFormat(Qt::PlainText);
                 label->setAlignment((column == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignTop);
-                if (column == Name) label->setWordWrap(true);
                 grid_->addWidget(label, 1 + 2 * i, column);
             }
-            auto* note = new QLabel(this);
+            auto* note = new WrapLabel(this);
             note->setProperty("tone", "muted");
-            note->setTextFormat(Qt::PlainText);
-            note->setWordWrap(true);
             grid_->addWidget(note, 2 + 2 * i, 0, 1, OffBy + 1);
         }
         shown_ = static_cast<int>(rules.size());

@@ -5,6 +5,7 @@
 #include <QPlainTextEdit>
 #include <QTextCursor>
 #include <QTextEdit>
+#include <QTextOption>
 #include <QVBoxLayout>
 
 #include "ui/models/event_list_model.h"
@@ -47,6 +48,9 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
     connect(view_, &QListView::activated, axis, jump);
 
     sample_->setReadOnly(true);
+    // A model writes words without end as well.
+    sample_->setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    sample_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     sample_->setFrameShape(QFrame::NoFrame);
     sample_->setFont(uiFont(-0.75));
     sample_->setAccessibleName(tr("Latest sample of generated text"));

@@ -3,13 +3,18 @@
 
 #include <QPainter>
 #include <QPainterPath>
+#include <QStyledItemDelegate>
 #include <QWheelEvent>
 
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
 
-ComboBox::ComboBox(QWidget* parent) : QComboBox(parent) { setFocusPolicy(Qt::StrongFocus); }
+ComboBox::ComboBox(QWidget* parent) : QComboBox(parent) {
+    setFocusPolicy(Qt::StrongFocus);
+    // A list of rows as everywhere else, not a menu of the style's own colours.
+    setItemDelegate(new QStyledItemDelegate(this));
+}
 
 void ComboBox::paintEvent(QPaintEvent* event) {
     QComboBox::paintEvent(event);

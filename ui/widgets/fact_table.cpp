@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/fact_table.h"
 
+#include <algorithm>
 #include <QHeaderView>
+#include <QResizeEvent>
 
 namespace plimsoll::ui {
 
 namespace {
 
 constexpr int tableRowHeight = 27;
+constexpr int leastStretch = 190;
 
 }  // namespace
 
@@ -33,20 +36,50 @@ FactTable::FactTable(const QString& name, QWidget* parent) : QTableView(parent) 
 
 void FactTable::setModel(QAbstractItemModel* model) {
     QTableView::setModel(model);
-    connect(model, &QAbstractItemModel::modelReset, this, [this] { updateGeometry(); });
+    connect(model, &QAbstractItemModel::modelReset, this, [this] {
+        updateGeometry();
+        dropColumns();
+    });
 }
 
-void FactTable::setStretch(int column) { horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch); }
+void FactTable::setStretch(int column) {
+    stretch_ = column;
+    horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch);
+}
 
 void FactTable::setColumnLimit(int column, int width) {
     horizontalHeader()->setSectionResizeMode(column, QHeaderView::Interactive);
     horizontalHeader()->resizeSection(column, width);
+    limits_.insert(column, width);
 }
 
 void FactTable::setWholeHeight(bool whole) {
     whole_ = whole;
     setVerticalScrollBarPolicy(whole ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAsNeeded);
     setSizePolicy(QSizePolicy::Expanding, whole ? QSizePolicy::Fixed : QSizePolicy::Expanding);
+}
+
+int FactTable::neededWidth(int column) const {
+    const int wide = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
+    return std::min(wide, limits_.value(column, column == stretch_ ? leastStretch : wide));
+}
+
+void FactTable::dropColumns() {
+    if (!drops_ || !model()) return;
+    const int count = model()->columnCount();
+    int needed = 0;
+    for (int column = 0; column < count; ++column) needed += neededWidth(column);
+    // Two columns are the least that a table says anything with.
+    for (int column = count - 1; column >= 0; --column) {
+        const bool goes = column > 1 && column != stretch_ && needed > viewport()->width();
+        if (goes) needed -= neededWidth(column);
+        if (isColumnHidden(column) != goes) setColumnHidden(column, goes);
+    }
+}
+
+void FactTable::resizeEvent(QResizeEvent* event) {
+    QTableView::resizeEvent(event);
+    if (event->size().width() != event->oldSize().width()) dropColumns();
 }
 
 QSize FactTable::sizeHint() const {

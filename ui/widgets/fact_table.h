@@ -2,6 +2,7 @@
 // A calm table: no grid, no row numbers, one line under each row.
 #pragma once
 
+#include <QHash>
 #include <QTableView>
 
 namespace plimsoll::ui {
@@ -19,11 +20,23 @@ public:
     /// As tall as its rows, without a scroll bar of its own.
     void setWholeHeight(bool whole);
 
+    /// Where it is narrow the last columns go, so that the stretched one can be read.
+    void setDropsColumns(bool drops) { drops_ = drops; }
+
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void dropColumns();
+    int neededWidth(int column) const;
+
     bool whole_ = false;
+    bool drops_ = false;
+    int stretch_ = -1;
+    QHash<int, int> limits_;
 };
 
 }  // namespace plimsoll::ui

@@ -61,8 +61,9 @@ QLineEdit:disabled, QComboBox:disabled { color: @faint; }
 QComboBox { padding-right: 20px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox::down-arrow { image: none; width: 0; }
-QComboBox QAbstractItemView { background: @surface; color: @ink; border: 1px solid @line; selection-background-color: @select;
+QComboBox QAbstractItemView { background: @surface; color: @ink; border: none; selection-background-color: @select;
     selection-color: @ink; outline: none; padding: 2px; }
+QComboBoxPrivateContainer { background: @surface; border: 1px solid @line; }
 
 QMenu { background: @surface; color: @ink; border: 1px solid @line; padding: 4px; }
 QMenu::item { padding: 5px 22px 5px 12px; border-radius: 4px; }
@@ -80,6 +81,7 @@ QHeaderView::section { background: @surface; color: @muted; border: none; border
 QTableCornerButton::section { background: @surface; border: none; }
 
 QScrollArea { border: none; background: transparent; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollArea > QWidget > QWidget#PageBody { background: @bg; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar::handle:vertical { background: @scroll; border-radius: 3px; min-height: 28px; margin: 2px; }

@@ -7,6 +7,7 @@
 
 #include "ui/models/plan_model.h"
 #include "ui/widgets/theme.h"
+#include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
 
@@ -14,23 +15,17 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     : QWidget(parent),
       model_(model),
       bars_(new WaterlineBarsView(this)),
-      headline_(new QLabel(this)),
-      detail_(new QLabel(this)),
-      figures_(new QLabel(this)),
-      states_(new QLabel(this)),
+      headline_(new WrapLabel(this)),
+      detail_(new WrapLabel(this)),
+      figures_(new WrapLabel(this)),
+      states_(new WrapLabel(this)),
       show_(new QPushButton(tr("Show the field"), this)) {
     setObjectName(QStringLiteral("Waterline"));
     setAttribute(Qt::WA_StyledBackground);
     setAccessibleName(tr("Waterline"));
     headline_->setFont(uiFont(1.5, true));
-    headline_->setWordWrap(true);
-    headline_->setTextFormat(Qt::PlainText);
     headline_->setAccessibleName(tr("Verdict"));
-    for (QLabel* label : {detail_, states_}) {
-        label->setProperty("tone", "muted");
-        label->setWordWrap(true);
-    }
-    figures_->setWordWrap(true);
+    for (QLabel* label : {detail_, states_}) label->setProperty("tone", "muted");
     figures_->setTextFormat(Qt::RichText);
     figures_->setAccessibleName(tr("Figures"));
     figures_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -46,15 +41,16 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     words->addWidget(show_, 0, Qt::AlignLeft);
     words->addStretch(1);
     auto* side = new QWidget(this);
-    side->setFixedWidth(444);
+    side->setMinimumWidth(300);
+    side->setMaximumWidth(444);
     side->setLayout(words);
     words->setContentsMargins(0, 0, 0, 0);
 
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(16, 8, 16, 8);
     row->setSpacing(20);
-    row->addWidget(bars_, 1);
-    row->addWidget(side);
+    row->addWidget(bars_, 3);
+    row->addWidget(side, 2);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 
     connect(model_, &PlanModel::changed, this, &Waterline::refresh);

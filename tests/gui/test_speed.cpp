@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How long a person waits: measured and printed, never asserted, since the machine decides.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "tests/gui/gui_fixture.h"
+#include "ui/plots/line_plot.h"
+
+namespace plimsoll::ui {
+namespace {
+
+/// Counts the paint events of a widget.
+class Paints : public QObject {
+public:
+    explicit Paints(QWidget* widget) { widget->installEventFilter(this); }
+    int count = 0;
+
+protected:
+    bool eventFilter(QObject*, QEvent* event) override {
+        if (event->type() == QEvent::Paint) ++count;
+        return false;
+    }
+};
+
+void report(const std::string& what, std::vector<double> times) {
+    std::sort(times.begin(), times.end());
+    std::cout << what << ": median " << times[times.size() / 2] << " ms, worst " << times.back() << " ms\n";
+}
+
+double ms(const QElapsedTimer& timer) { return static_cast<double>(timer.nsecsElapsed()) / 1e6; }
+
+/// From the edit until the window has nothing left to lay out or paint.
+double redraw(MainWindow& window, const QString& key, const QString& value) {
+    Paints paints(window.waterline()->bars());
+    QElapsedTimer timer;
+    timer.start();
+    window.plan()->setText(key, value);
+    do QCoreApplication::processEvents();
+    while (paints.count == 0 && timer.elapsed() < 2000);
+    QCoreApplication::sendPostedEvents();
+    const double took = ms(timer);
+    window.plan()->endEdit();
+    return took;
+}
+
+TEST_F(GuiTest, SpeedOfTheRedrawOfAnEdit) {
+    window_->resize(1440, 900);
+    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    for (const PageId page : {PageId::Model, PageId::Layout, PageId::Recipe, PageId::Export, PageId::Watch}) {
+        window_->showPage(page);
+        QTest::qWait(200);
+        for (const auto& [key, first, second] :
+             {std::tuple{"layout.micro_batch", "2", "1"}, std::tuple{"layout.pp", "4", "2"}}) {
+            std::vector<double> times;
+            for (int i = 0; i < 20; ++i)
+                times.push_back(
+                    redraw(*window_, QString::fromLatin1(key), QString::fromLatin1(i % 2 ? second : first)));
+            report(pageName(page).toStdString() + ", " + key, times);
+        }
+    }
+    std::vector<double> numbers;
+    for (int i = 0; i < 20; ++i) {
+        QElapsedTimer timer;
+        timer.start();
+        (void)computeNumbers(plan());
+        numbers.push_back(ms(timer));
+    }
+    report("of that the numbers alone", numbers);
+}
+
+TEST_F(GuiTest, SpeedOfALivePlotOfAMillionPoints) {
+    for (const bool smooth : {false, true}) {
+        Pyramid data;
+        const auto value = [smooth](std::uint64_t i) {
+            const auto x = static_cast<double>(i);
+            return 2.0 + 9.0 / (1.0 + x / 2e4) + (smooth ? 0.0 : 0.1 * std::sin(x * 12.9898) * std::sin(x * 78.233));
+        };
+        std::uint64_t step = 0;
+        for (; step < 1'000'000; ++step) data.append({.step = step, .time = 0, .value = value(step)});
+        StepAxis axis;
+        LinePlot plot(QStringLiteral("Loss"), &axis);
+        plot.resize(900, 300);
+        PlotContent content;
+        content.lines = {{.name = QStringLiteral("loss"), .data = [&data] { return &data; }}};
+        plot.setContent(std::move(content));
+        plot.show();
+        ASSERT_TRUE(QTest::qWaitForWindowExposed(&plot));
+        std::vector<double> frames;
+        for (int i = 0; i < 120; ++i, ++step) {
+            QElapsedTimer timer;
+            timer.start();
+            data.append({.step = step, .time = 0, .value = value(step)});
+            axis.setRun(static_cast<double>(step), 2'000'000);
+            plot.dataChanged();
+            plot.repaint();
+            frames.push_back(ms(timer));
+        }
+        report(smooth ? "smooth line, a frame" : "noisy line, a frame", frames);
+    }
+}
+
+}  // namespace
+}  // namespace plimsoll::ui
