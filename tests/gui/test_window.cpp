@@ -8,6 +8,7 @@
 
 #include "core/plan/plan_io.h"
 #include "tests/gui/gui_fixture.h"
+#include "ui/pages/close_dialog.h"
 #include "ui/pages/data_page.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/model_page.h"
@@ -121,6 +122,16 @@ TEST_F(GuiTest, ASmallWindowFoldsItsPagesAndCutsNoName) {
     window_->resize(1440, 900);
     QTest::qWait(50);
     EXPECT_FALSE(presets->isColumnHidden(4)) << "hidden at 1024: " << hidden;
+}
+
+TEST_F(GuiTest, TheSearchTurnsTheQuestionBeforeClosingOffAndOn) {
+    for (const bool wanted : {false, true}) {
+        QTest::keyClick(window_.get(), Qt::Key_K, Qt::ControlModifier);
+        SearchField* search = window_->topBar()->search();
+        QTest::keyClicks(search, QStringLiteral("ask before closing"));
+        QTest::keyClick(search, Qt::Key_Return);
+        EXPECT_EQ(CloseDialog::wanted(), wanted);
+    }
 }
 
 TEST_F(GuiTest, SavedPlansAreReadBackAndWrongFilesLeaveThePlanAlone) {

@@ -53,6 +53,7 @@ void MainWindow::makeActions() {
     menu_->addSeparator();
     ask_close_ = addAction(tr("Ask before closing during a run"), {}, [] {});
     ask_close_->setCheckable(true);
+    ask_close_->setChecked(CloseDialog::wanted());
     connect(ask_close_, &QAction::toggled, this, &CloseDialog::setWanted);
     connect(menu_, &QMenu::aboutToShow, this, [this] { ask_close_->setChecked(CloseDialog::wanted()); });
     menu_->addAction(ask_close_);
