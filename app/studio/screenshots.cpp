@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QHelpEvent>
@@ -12,12 +13,17 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QThread>
-#include <QToolButton>
+#include <QToolTip>
 
 #include "ui/models/plan_model.h"
+#include "ui/models/run_model.h"
+#include "ui/pages/close_dialog.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
+#include "ui/pages/watch_page.h"
+#include "ui/plots/line_plot.h"
 #include "ui/widgets/search_field.h"
 #include "ui/widgets/waterline.h"
 
@@ -106,13 +112,15 @@ void takePopups(ui::MainWindow& window, Camera& camera) {
         settle(300);
         camera.take("list");
         combo->hidePopup();
+        settle(300);  // the focus comes back; until then a tooltip would go at once
     }
     ui::WaterlineBarsView* bars = window.waterline()->bars();
     const QPoint at = bars->segment(0, 2).center().toPoint();
     QHelpEvent hover(QEvent::ToolTip, at, bars->mapToGlobal(at));
     QApplication::sendEvent(bars, &hover);
-    settle(300);
+    settle(100);
     camera.take("waterline-tip");
+    QToolTip::hideText();
     window.showPage(ui::PageId::Model);
     window.plan()->setText(QStringLiteral("model.num_heads"), QStringLiteral("5"));
     window.plan()->endEdit();
@@ -120,6 +128,25 @@ void takePopups(ui::MainWindow& window, Camera& camera) {
     settle(200);
     camera.take("refused");
     window.plan()->undoStack()->undo();
+}
+
+/// What a run brings: a chart's menu and, while it is live, the question at the end.
+void takeRun(ui::MainWindow& window, Camera& camera) {
+    if (!window.run()->isOpen()) return;
+    window.showPage(ui::PageId::Watch);
+    settle();
+    ui::LinePlot* plot = window.watchPage()->plots().constFirst();
+    const QPoint at = plot->rect().center();
+    QContextMenuEvent click(QContextMenuEvent::Mouse, at, plot->mapToGlobal(at));
+    QApplication::sendEvent(plot, &click);
+    settle(200);
+    camera.take("chart-menu");
+    if (QWidget* menu = QApplication::activePopupWidget()) menu->close();
+    if (!ui::isUnderWay(*window.run()) || !ui::CloseDialog::wanted()) return;
+    window.close();
+    settle(200);
+    camera.take("close");
+    if (auto* dialog = window.findChild<ui::CloseDialog*>()) dialog->reject();
 }
 
 }  // namespace
@@ -135,6 +162,7 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
     takePages(window, camera);
     takeSearch(window, camera);
     takePopups(window, camera);
+    takeRun(window, camera);
     window.showHelp();
     settle(200);
     camera.take("help");
