@@ -48,7 +48,7 @@ QToolButton[danger="true"], QPushButton[danger="true"] { color: @water; border-c
 QToolButton[quiet="true"], QPushButton[quiet="true"] { background: transparent; border-color: transparent; padding: 3px 6px; }
 QToolButton[quiet="true"]:hover, QPushButton[quiet="true"]:hover { background: @hover; }
 QToolButton[quiet="true"]:focus, QPushButton[quiet="true"]:focus { border-color: @accent; }
-QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: @accent; padding: 2px 4px; text-align: left; }
+QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: @accent; padding: 2px 0; text-align: left; }
 QPushButton[link="true"]:hover { text-decoration: underline; }
 QPushButton[link="true"]:focus { border-color: @accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
@@ -58,12 +58,11 @@ QLineEdit, QComboBox, QSpinBox, QPlainTextEdit, QTextEdit { background: @raised;
 QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus { border-color: @accent; }
 QLineEdit[invalid="true"], QComboBox[invalid="true"] { border-color: @water; }
 QLineEdit:disabled, QComboBox:disabled { color: @faint; }
-QComboBox { padding-right: 20px; }
+QComboBox { padding-right: 20px; combobox-popup: 0; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox::down-arrow { image: none; width: 0; }
-QComboBox QAbstractItemView { background: @surface; color: @ink; border: none; selection-background-color: @select;
+QComboBox QAbstractItemView { background: @surface; color: @ink; border: 1px solid @scroll; selection-background-color: @select;
     selection-color: @ink; outline: none; padding: 2px; }
-QComboBoxPrivateContainer { background: @surface; border: 1px solid @line; }
 
 QMenu { background: @surface; color: @ink; border: 1px solid @line; padding: 4px; }
 QMenu::item { padding: 5px 22px 5px 12px; border-radius: 4px; }
