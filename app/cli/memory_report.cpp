@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/terminal.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/pipeline.h"
 
 namespace plimsoll::cli {
 
@@ -135,12 +135,11 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
     }
     out += fmt::format("\n{}\n", verdict(estimate));
     if (estimate.host > 0) out += fmt::format("Host memory a rank: {}\n", format_bytes(estimate.host));
-    if (plan.layout.pp > 1) {
-        out += fmt::format(
-            "Pipeline bubble: {:.1f} % of the time ((p - 1) / (m + p - 1), p = {}, m = {})\n",
-            100 * closed_form_bubble(static_cast<int>(plan.layout.pp), static_cast<int>(plan.layout.accumulation)),
-            plan.layout.pp, plan.layout.accumulation);
-    }
+    if (plan.layout.pp > 1)
+        if (const auto pipeline = simulate_pipeline(plan))
+            out += fmt::format("Pipeline bubble: {:.1f} % of the time ({}, p = {}, m = {})\n",
+                               100 * pipeline->timeline.bubble, schedule_title(pipeline->kind), plan.layout.pp,
+                               plan.layout.accumulation);
     if (!estimate.rules.empty()) out += "\n" + bold("Rules of thumb, beside the exact figures") + "\n";
     for (const RuleOfThumb& rule : estimate.rules) {
         out += fmt::format("  {}: {} (exact: {})\n", rule.name, format_bytes_decimal(rule.rule),

@@ -7,7 +7,7 @@
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/in_flight.h"
 
 namespace plimsoll {
 namespace {
@@ -21,7 +21,8 @@ Count sum(const std::vector<Term>& terms) {
     return bytes;
 }
 
-RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t stage) {
+RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t stage,
+                       std::int64_t alive) {
     const auto& layout = plan.layout;
     RankMemory rank;
     rank.stage = static_cast<int>(stage);
@@ -29,13 +30,16 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
     rank.ranks = layout.dp * layout.tp * layout.cp;
     rank.layers = slice.layers;
     rank.parameters = slice.total.value();
-    rank.in_flight = peak_in_flight(layout.schedule, layout.pp, stage, layout.accumulation);
+    rank.alive = alive;
+    rank.chunks = chunks_per_rank(plan);
+    const InFlight in_flight{rank.alive, rank.chunks};
+    rank.in_flight = in_flight.micro_batches();
 
     const auto append = [&](std::vector<Term> terms) {
         std::move(terms.begin(), terms.end(), std::back_inserter(rank.terms));
     };
     append(model_states(plan, slice));
-    append(activation_terms(plan, layer, slice, rank.in_flight));
+    append(activation_terms(plan, layer, slice, in_flight));
     if (slice.last) append({logits_term(plan, rank.in_flight)});
     append(communication_buffers(plan, slice));
     append(overhead(plan, Count(rank.of(Category::Activations)) + rank.of(Category::Buffers)));
@@ -43,7 +47,7 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
     rank.activations_per_layer = layer.decoder[static_cast<std::size_t>(layout.recompute)].value();
     for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
         rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
-            stage_activations(plan, layer, slice, rank.in_flight, mode).total().value();
+            stage_activations(plan, layer, slice, in_flight, mode).total().value();
     return rank;
 }
 
@@ -82,9 +86,12 @@ Result<MemoryEstimate> estimate_memory(const Plan& plan) {
     estimate.parameters = count_parameters(plan.model).total;
     estimate.usable = *usable;
     const LayerActivations layer(plan);
-    std::int64_t stage = 0;
+    const auto alive =
+        peaks_in_flight(plan.layout.schedule, plan.layout.pp, plan.layout.accumulation, plan.layout.chunks);
+    std::size_t stage = 0;
     for (const auto& slice : slices(plan)) {
-        estimate.stages.push_back(rank_memory(plan, layer, slice, stage++));
+        estimate.stages.push_back(rank_memory(plan, layer, slice, static_cast<std::int64_t>(stage), alive[stage]));
+        ++stage;
         auto host = host_states(plan, slice);
         if (const auto bytes = sum(host).value(); bytes > estimate.host) {
             estimate.host = bytes;

@@ -35,7 +35,9 @@ struct RankMemory {
     std::int64_t ranks = 1;       ///< how many ranks are like this
     std::int64_t layers = 0;      ///< layers held
     std::int64_t parameters = 0;  ///< parameters of the stage's slice before ZeRO
-    std::int64_t in_flight = 1;   ///< micro-batches whose activations are alive at the peak
+    std::int64_t in_flight = 1;   ///< micro-batches whose activations are alive at the peak, rounded up
+    std::int64_t alive = 1;       ///< the same in parts of a micro-batch: the rank's chunks count each
+    std::int64_t chunks = 1;      ///< parts of the model that the rank holds
     std::vector<Term> terms;
     Bytes activations_per_layer = 0;                  ///< one layer, one micro-batch, in the plan's recomputation mode
     std::array<Bytes, 3> activations_by_recompute{};  ///< what of(Category::Activations) is in none, selective, full

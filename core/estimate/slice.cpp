@@ -6,7 +6,7 @@
 #include "core/base/result.h"
 #include "core/base/units.h"
 #include "core/plan/parameters.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/times.h"
 
 namespace plimsoll {
 namespace {
@@ -39,7 +39,7 @@ LayerSlice layer_slice(const Plan& plan) {
 
 std::vector<Slice> slices(const Plan& plan) {
     const auto& m = plan.model;
-    const auto layers = layers_per_stage(plan);
+    const auto layers = layers_per_rank(plan);
     const auto one = layer_slice(plan);
     const Count h = m.hidden_size;
     const Count vocabulary = share(m.vocab_size, plan.layout.tp) * h;
@@ -50,7 +50,7 @@ std::vector<Slice> slices(const Plan& plan) {
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
         Slice slice;
         slice.first = stage == 0;
-        slice.last = stage + 1 == layers.size();
+        slice.last = static_cast<std::int64_t>(stage) == head_rank(plan);
         slice.layers = layers[stage];
         slice.encoder_layers = m.encoder_decoder() ? layers[stage] / 2 : 0;
         slice.layer = one.decoder;

@@ -96,14 +96,15 @@ LayerActivations::LayerActivations(const Plan& plan) {
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   std::int64_t in_flight, Recompute mode) {
+                                   const InFlight& in_flight, Recompute mode) {
     const auto m = static_cast<std::size_t>(mode);
     StageActivations stage;
-    stage.layers = in_flight *
-                   (slice.encoder_layers * layer.encoder[m] + (slice.layers - slice.encoder_layers) * layer.decoder[m]);
+    stage.layers = share(in_flight.alive * (slice.encoder_layers * layer.encoder[m] +
+                                            (slice.layers - slice.encoder_layers) * layer.decoder[m]),
+                         in_flight.chunks);
     if (slice.last) stage.loss = logits_peak(plan);
     for (const auto& tensor : end_tensors(plan, slice)) {
-        stage.ends += in_flight * tensor.bytes;
+        stage.ends += in_flight.micro_batches() * tensor.bytes;
         if (tensor.head) stage.loss += tensor.bytes;
     }
     stage.needed = layer.backward[m] + tied_gradient(plan, slice);
@@ -112,18 +113,19 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
 }
 
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   std::int64_t in_flight) {
+                                   const InFlight& in_flight) {
     const auto mode = plan.layout.recompute;
     const auto m = static_cast<std::size_t>(mode);
     const auto stage = stage_activations(plan, layer, slice, in_flight, mode);
     const auto decoders = slice.layers - slice.encoder_layers;
 
     std::vector<Term> terms;
-    auto text = fmt::format("{} micro-batch{} in flight × {} layers × {}", in_flight, in_flight == 1 ? "" : "es",
-                            decoders, number(layer.decoder[m]));
+    const auto count = in_flight.chunks == 1 ? fmt::format("{}", in_flight.alive)
+                                             : fmt::format("{}/{}", in_flight.alive, in_flight.chunks);
+    auto text = fmt::format("{} micro-batch{} in flight × {} layers × {}", count, count == "1" ? "" : "es", decoders,
+                            number(layer.decoder[m]));
     if (slice.encoder_layers > 0)
-        text +=
-            fmt::format(" + {} × {} encoder layers × {}", in_flight, slice.encoder_layers, number(layer.encoder[m]));
+        text += fmt::format(" + {} × {} encoder layers × {}", count, slice.encoder_layers, number(layer.encoder[m]));
     terms.push_back(
         {"activations",
          mode == Recompute::None ? "Activations" : fmt::format("Activations (recompute {})", recompute_names[m]),
@@ -131,7 +133,8 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
 
     if (stage.ends > 0)
         terms.push_back({"end_activations", "Embedding and final norm", Category::Activations, stage.ends.value(),
-                         ends_formula(plan, slice, in_flight), "op by op; Korthikanti et al. 2022, section 4.3"});
+                         ends_formula(plan, slice, in_flight.micro_batches()),
+                         "op by op; Korthikanti et al. 2022, section 4.3"});
 
     terms.push_back({"layer_backward", mode == Recompute::None ? "One layer's backward" : "One layer recomputed",
                      Category::Activations, stage.backward.value(),

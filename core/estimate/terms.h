@@ -34,9 +34,16 @@ struct LayerActivations {
     std::string ops;                        ///< what a decoder layer keeps, written out
 };
 
+/// Micro-batches alive at a rank's peak, counted in its chunks.
+struct InFlight {
+    std::int64_t alive = 1;
+    std::int64_t chunks = 1;
+    std::int64_t micro_batches() const { return (alive + chunks - 1) / chunks; }
+};
+
 /// Sizes of a stage's activations in one recomputation mode.
 struct StageActivations {
-    Count layers;    ///< micro-batches in flight x layers x what a layer keeps
+    Count layers;    ///< micro-batches in flight x layers x what a layer keeps; chunks count for their part
     Count ends;      ///< outside the layers: token ids, positions, embedding dropout, final norm, head input, targets
     Count loss;      ///< last stage: the logits' copies and the ends that are freed before the layers' backward
     Count needed;    ///< one layer's backward, with the gradient of a tied head that waits meanwhile
@@ -44,9 +51,9 @@ struct StageActivations {
     Count total() const { return layers + ends + backward; }
 };
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   std::int64_t in_flight, Recompute mode);
+                                   const InFlight& in_flight, Recompute mode);
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   std::int64_t in_flight);
+                                   const InFlight& in_flight);
 
 /// The logits' copies of one micro-batch at their peak (see logits_term).
 Count logits_peak(const Plan& plan);

@@ -78,7 +78,8 @@ void check_sizes(Problems& problems, const Plan& plan) {
     const double width =
         real(model.hidden_size) + experts * real(model.ffn_hidden_size) + heads + real(model.num_experts);
     const double stacks = model.encoder_decoder() ? 2 : 1;
-    const double in_flight = layout.schedule == Schedule::GPipe ? real(layout.accumulation) : real(layout.pp);
+    const bool all_at_once = layout.schedule == Schedule::GPipe || layout.schedule == Schedule::BreadthFirst;
+    const double in_flight = all_at_once ? real(layout.accumulation) : 2 * real(layout.pp);
     const double activations =
         micro_tokens * (width * real(model.num_layers) * stacks * in_flight + real(model.vocab_size));
     if (activations > most_activations) {

@@ -81,6 +81,28 @@ void check_pipeline(Problems& problems, const Plan& plan) {
         problems.add("layout.pp", "layout.pp {} is more stages than the model has layers ({}); take {} or fewer",
                      layout.pp, plan.model.num_layers, plan.model.num_layers);
     }
+    const bool chunked = layout.schedule == Schedule::Interleaved || layout.schedule == Schedule::BreadthFirst;
+    const bool folded = layout.schedule == Schedule::ZbV || layout.schedule == Schedule::VHalf ||
+                        layout.schedule == Schedule::VMin || layout.schedule == Schedule::DualPipeV;
+    const std::int64_t chunks = chunked ? layout.chunks : folded ? 2 : 1;
+    if (layout.pp > 1 && layout.pp <= plan.model.num_layers && chunks > plan.model.num_layers / layout.pp) {
+        const std::int64_t most_chunks = plan.model.num_layers / layout.pp;
+        problems.add(chunked ? "layout.chunks" : "layout.schedule",
+                     "layout.pp {} x {} chunks are {} stages, more than the model has layers ({}); {}", layout.pp,
+                     chunks, format_short(static_cast<double>(layout.pp) * static_cast<double>(chunks)),
+                     plan.model.num_layers,
+                     chunked ? fmt::format("take layout.chunks {} or fewer, or layout.pp {} or fewer", most_chunks,
+                                           std::max<std::int64_t>(1, plan.model.num_layers / chunks))
+                             : fmt::format("take layout.pp {} or fewer, or layout.schedule 1f1b",
+                                           std::max<std::int64_t>(1, plan.model.num_layers / 2)));
+    }
+    if (layout.pp > 1 && layout.schedule == Schedule::DualPipeV && layout.accumulation < 2 * layout.pp) {
+        problems.add("layout.accumulation",
+                     "dualpipe-v needs two micro-batches a pipeline rank, {} for layout.pp {}, not {}; take "
+                     "layout.accumulation {} or more, or layout.pp {} or fewer",
+                     2 * layout.pp, layout.pp, layout.accumulation, 2 * layout.pp,
+                     std::max<std::int64_t>(1, layout.accumulation / 2));
+    }
     if (plan.model.encoder_decoder() && layout.pp > 1) {
         problems.add("layout.pp",
                      "pipeline stages split decoder-only models, and T5 has an encoder; set layout.pp to 1, it "

@@ -31,6 +31,7 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
     v.integer("micro_batch", layout.micro_batch, size, "Sequences a rank takes at once");
     v.integer("accumulation", layout.accumulation, size, "Micro-batches a rank takes before each optimizer step");
     v.choice("schedule", layout.schedule, schedule_names, "Pipeline schedule");
+    v.integer("chunks", layout.chunks, size, "Model chunks a rank holds under interleaved-1f1b and breadth-first");
     v.choice("recompute", layout.recompute, recompute_names,
              "Activations computed again in the backward pass in place of kept");
     v.choice("offload_optimizer", layout.offload_optimizer, offload_names, "Where the optimizer states live");

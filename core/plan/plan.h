@@ -24,8 +24,10 @@ struct Cluster {
     bool operator==(const Cluster&) const = default;
 };
 
-enum class Schedule { GPipe, OneFOneB };
-inline constexpr std::array<std::string_view, 2> schedule_names{"gpipe", "1f1b"};
+enum class Schedule { GPipe, OneFOneB, Interleaved, BreadthFirst, ZbH1, ZbH2, Zb1p, Zb2p, ZbV, VHalf, VMin, DualPipeV };
+inline constexpr std::array<std::string_view, 12> schedule_names{
+    "gpipe", "1f1b", "interleaved-1f1b", "breadth-first", "zb-h1",     "zb-h2", "zb-1p",
+    "zb-2p", "zb-v", "v-half",           "v-min",         "dualpipe-v"};
 
 enum class Recompute { None, Selective, Full };
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
@@ -44,6 +46,7 @@ struct Layout {
     std::int64_t micro_batch = 8;    ///< sequences a rank takes at once
     std::int64_t accumulation = 1;   ///< micro-batches a rank takes a step
     Schedule schedule = Schedule::OneFOneB;
+    std::int64_t chunks = 2;  ///< stages a rank holds under the interleaved and breadth-first schedules
     Recompute recompute = Recompute::None;
     Offload offload_optimizer = Offload::None;
     Offload offload_parameters = Offload::None;

@@ -3,60 +3,142 @@
 
 #include <algorithm>
 
+#include "core/schedule/auto_schedule.h"
+#include "core/schedule/generators.h"
+
 namespace plimsoll {
 namespace {
 
-std::vector<PipelineOp> gpipe_ops(int micro_batches) {
-    std::vector<PipelineOp> ops;
-    ops.reserve(2 * static_cast<std::size_t>(micro_batches));
-    for (int m = 0; m < micro_batches; ++m) ops.push_back({OpKind::Forward, m});
-    for (int m = 0; m < micro_batches; ++m) ops.push_back({OpKind::Backward, m});
-    return ops;
+bool v_shaped(Schedule kind) {
+    return kind == Schedule::ZbV || kind == Schedule::VHalf || kind == Schedule::VMin || kind == Schedule::DualPipeV;
 }
 
-// Enough forwards to fill the pipeline below this stage, then one forward and one backward in turn, then the rest.
-std::vector<PipelineOp> one_f_one_b_ops(int stages, int stage, int micro_batches) {
-    std::vector<PipelineOp> ops;
-    ops.reserve(2 * static_cast<std::size_t>(micro_batches));
-    const int warmup = std::min(micro_batches, stages - 1 - stage);
-    for (int m = 0; m < warmup; ++m) ops.push_back({OpKind::Forward, m});
-    for (int m = warmup; m < micro_batches; ++m) {
-        ops.push_back({OpKind::Forward, m});
-        ops.push_back({OpKind::Backward, m - warmup});
+Result<void> check_shape(Schedule kind, const ScheduleShape& shape) {
+    const auto [ranks, micro_batches, chunks] = shape;
+    if (ranks < 1) return bad_input("a pipeline needs at least one stage, not {}; set layout.pp to 1 or more", ranks);
+    if (micro_batches < 1)
+        return bad_input("a pipeline needs at least one micro-batch, not {}; set layout.accumulation to 1 or more",
+                         micro_batches);
+    if (chunks < 1) return bad_input("a rank holds at least one chunk, not {}; set layout.chunks to 1 or more", chunks);
+    const double ops = (splits_backward(kind) ? 3.0 : 2.0) * ranks * micro_batches * chunks;
+    if (ops > static_cast<double>(max_schedule_ops))
+        return bad_input(
+            "{} ranks x {} chunks x {} micro-batches are {:.0f} operations, more than the {} that can be laid out; "
+            "lower "
+            "layout.accumulation, layout.chunks or layout.pp",
+            ranks, chunks, micro_batches, ops, max_schedule_ops);
+    if (kind == Schedule::DualPipeV && micro_batches < 2 * ranks)
+        return bad_input(
+            "DualPipeV needs two micro-batches a rank, {} for {} ranks, not {}; set layout.accumulation to {} or more, "
+            "or "
+            "layout.pp to {} or less",
+            2 * ranks, ranks, micro_batches, 2 * ranks, std::max(1, micro_batches / 2));
+    return {};
+}
+
+std::vector<OpList> lists(Schedule kind, const ScheduleShape& shape, const StageTimes& times) {
+    const auto each_rank = [&](auto&& ops_of) {
+        std::vector<OpList> all;
+        all.reserve(static_cast<std::size_t>(shape.ranks));
+        for (int rank = 0; rank < shape.ranks; ++rank) all.push_back(ops_of(shape, rank));
+        return all;
+    };
+    const auto same_on_all = [&](auto&& ops_of) {
+        return std::vector<OpList>(static_cast<std::size_t>(shape.ranks), ops_of(shape));
+    };
+    const auto limits = [&](double a_rank) {
+        AutoLimits room;
+        room.micro_batches = a_rank * shape.ranks;
+        return room;
+    };
+    switch (kind) {
+        case Schedule::GPipe:
+            return same_on_all(gpipe_ops);
+        case Schedule::OneFOneB:
+            return each_rank(one_f_one_b_ops);
+        case Schedule::Interleaved:
+            return each_rank(interleaved_ops);
+        case Schedule::BreadthFirst:
+            return same_on_all(breadth_first_ops);
+        case Schedule::ZbH1:
+            return each_rank(zb_h1_ops);
+        case Schedule::ZbH2:
+            return each_rank(zb_h2_ops);
+        case Schedule::Zb1p:
+            return auto_schedule(shape, times, limits(1)).ops;
+        case Schedule::Zb2p:
+            return auto_schedule(shape, times, limits(2)).ops;
+        case Schedule::ZbV:
+            return each_rank(zb_v_ops);
+        case Schedule::VHalf:
+            return v_schedule_ops(shape, v_half_block);
+        case Schedule::VMin:
+            return v_schedule_ops(shape, v_min_block);
+        case Schedule::DualPipeV:
+            return each_rank(dualpipe_v_ops);
     }
-    for (int m = micro_batches - warmup; m < micro_batches; ++m) ops.push_back({OpKind::Backward, m});
-    return ops;
+    return {};
 }
 
 }  // namespace
 
-Result<PipelineSchedule> make_schedule(Schedule kind, int stages, int micro_batches) {
-    if (stages < 1) return bad_input("a pipeline needs at least one stage, not {}; set layout.pp to 1 or more", stages);
-    if (micro_batches < 1)
-        return bad_input("a pipeline needs at least one micro-batch, not {}; set layout.accumulation to 1 or more",
-                         micro_batches);
-    const auto ops = 2 * static_cast<std::int64_t>(stages) * micro_batches;
-    if (ops > max_schedule_ops)
-        return bad_input(
-            "{} stages x {} micro-batches are {} operations, more than the {} that can be laid out; lower "
-            "layout.accumulation or layout.pp",
-            stages, micro_batches, ops, max_schedule_ops);
+Placement placement_of(Schedule kind) { return v_shaped(kind) ? Placement::V : Placement::Loop; }
 
-    PipelineSchedule schedule{stages, micro_batches, {}};
-    schedule.ops.reserve(static_cast<std::size_t>(stages));
-    for (int stage = 0; stage < stages; ++stage)
-        schedule.ops.push_back(kind == Schedule::GPipe ? gpipe_ops(micro_batches)
-                                                       : one_f_one_b_ops(stages, stage, micro_batches));
-    return schedule;
+int chunks_of(Schedule kind, int asked) {
+    if (v_shaped(kind)) return 2;
+    return kind == Schedule::Interleaved || kind == Schedule::BreadthFirst ? asked : 1;
 }
 
-std::int64_t peak_in_flight(Schedule kind, std::int64_t stages, std::int64_t stage, std::int64_t micro_batches) {
-    if (stages == 1) return 1;
-    return kind == Schedule::GPipe ? micro_batches : std::min(micro_batches, stages - stage);
+const char* schedule_title(Schedule kind) {
+    switch (kind) {
+        case Schedule::GPipe:
+            return "GPipe";
+        case Schedule::OneFOneB:
+            return "1F1B";
+        case Schedule::Interleaved:
+            return "interleaved 1F1B";
+        case Schedule::BreadthFirst:
+            return "breadth-first";
+        case Schedule::ZbH1:
+            return "ZB-H1";
+        case Schedule::ZbH2:
+            return "ZB-H2";
+        case Schedule::Zb1p:
+            return "ZB-1p";
+        case Schedule::Zb2p:
+            return "ZB-2p";
+        case Schedule::ZbV:
+            return "ZB-V";
+        case Schedule::VHalf:
+            return "V-Half";
+        case Schedule::VMin:
+            return "V-Min";
+        case Schedule::DualPipeV:
+            return "DualPipeV";
+    }
+    return "";
 }
 
-double closed_form_bubble(int stages, int micro_batches) {
-    return static_cast<double>(stages - 1) / (static_cast<double>(micro_batches) + stages - 1);
+bool splits_backward(Schedule kind) {
+    switch (kind) {
+        case Schedule::GPipe:
+        case Schedule::OneFOneB:
+        case Schedule::Interleaved:
+        case Schedule::BreadthFirst:
+            return false;
+        default:
+            return true;
+    }
+}
+
+Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times) {
+    shape.chunks = chunks_of(kind, shape.chunks);
+    if (const auto fits = check_shape(kind, shape); !fits) return tl::unexpected(fits.error());
+    if (!times.forward.empty())
+        if (const auto usable = check_times(times, shape.ranks * shape.chunks); !usable)
+            return tl::unexpected(usable.error());
+    return PipelineSchedule{shape.ranks, shape.micro_batches, shape.chunks, placement_of(kind),
+                            lists(kind, shape, times)};
 }
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 #include "core/estimate/estimate.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/simulate.h"
 #include "core/telemetry/pyramid.h"
 
 namespace plimsoll {
@@ -40,9 +40,9 @@ BENCHMARK(estimate)->Unit(benchmark::kMicrosecond);
 void schedule_and_simulate(benchmark::State& state) {
     const int stages = static_cast<int>(state.range(0));
     const int micro_batches = static_cast<int>(state.range(1));
-    const StageTimes times = StageTimes::uniform(stages, 1, 2);
+    const StageTimes times = StageTimes::uniform(stages, 1, 1, 1);
     for (auto _ : state) {
-        const auto schedule = make_schedule(Schedule::OneFOneB, stages, micro_batches);
+        const auto schedule = make_schedule(Schedule::OneFOneB, {stages, micro_batches});
         benchmark::DoNotOptimize(simulate(*schedule, times));
     }
 }

@@ -69,11 +69,11 @@ TEST_F(GuiTest, PipelineStagesDrawTheSimulatedTimeline) {
     type("layout.pp", "4");
     type("layout.accumulation", "8");
     ASSERT_TRUE(window_->plan()->isGood()) << window_->waterline()->headline().toStdString();
-    const Timeline timeline = *simulate(*make_schedule(plan().layout.schedule, 4, 8), relative_stage_times(plan()));
+    const Timeline timeline = simulate_pipeline(plan())->timeline;
     EXPECT_TRUE(window_->waterline()->figures().contains(percentText(timeline.bubble)))
         << window_->waterline()->figures().toStdString();
     const Gantt* gantt = qobject_cast<LayoutPage*>(window_->pageWidget(PageId::Layout))->gantt();
-    const TimedOp& op = timeline.stages[2].front();
+    const TimedOp& op = timeline.ranks[2].front();
     const TimedOp* shown = gantt->opAt(gantt->cell(op).center());
     ASSERT_NE(shown, nullptr);
     EXPECT_EQ(shown->op, op.op);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/schedule.h"
+#include "core/schedule/times.h"
 
 namespace plimsoll {
 namespace {
@@ -26,6 +27,25 @@ Plan small_plan(std::int64_t layers, std::int64_t stages) {
 }
 constexpr double rest = 98304, scores = 8192, layer = rest + scores, head = 128000;
 
+Seconds backward(const StageTimes& times, std::size_t stage) {
+    return times.backward_input[stage] + times.backward_weight[stage];
+}
+
+TEST(LayersPerStage, ChunksAreStagesToo) {
+    auto plan = small_plan(10, 4);
+    plan.layout.schedule = Schedule::Interleaved;
+    plan.layout.chunks = 2;
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(2, 2, 1, 1, 1, 1, 1, 1));
+    EXPECT_THAT(layers_per_rank(plan), ElementsAre(3, 3, 2, 2));
+    EXPECT_EQ(head_rank(plan), 3);
+    // Folded: stages 0 and 7 on rank 0, 1 and 6 on rank 1, …
+    plan.layout.schedule = Schedule::ZbV;
+    EXPECT_THAT(layers_per_rank(plan), ElementsAre(3, 3, 2, 2));
+    EXPECT_EQ(head_rank(plan), 0);
+    plan.layout.pp = 1;
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(10));
+}
+
 TEST(LayersPerStage, FirstStagesHoldTheRemainder) {
     EXPECT_THAT(layers_per_stage(small_plan(10, 4)), ElementsAre(3, 3, 2, 2));
     EXPECT_THAT(layers_per_stage(small_plan(3, 1)), ElementsAre(3));
@@ -39,24 +59,27 @@ TEST(RelativeStageTimes, MiddleStageTakesOneAndTheHeadIsOnTheLast) {
     EXPECT_DOUBLE_EQ(times.forward[0], 1);
     EXPECT_DOUBLE_EQ(times.forward[2], 1);
     EXPECT_DOUBLE_EQ(times.forward[3], 1 + head / (2 * layer));
-    for (std::size_t s = 0; s < 4; ++s) EXPECT_DOUBLE_EQ(times.backward[s], 2 * times.forward[s]);
-    EXPECT_EQ(times.send, 0);
+    for (std::size_t s = 0; s < 4; ++s) EXPECT_DOUBLE_EQ(backward(times, s), 2 * times.forward[s]);
+    // Scores hold no weights: their two gradients are both the input's.
+    EXPECT_DOUBLE_EQ(times.backward_weight[0], rest / layer);
+    EXPECT_DOUBLE_EQ(times.backward_input[0], (rest + 2 * scores) / layer);
+    EXPECT_THAT(times.send, ElementsAre(0, 0, 0));
 }
 
 TEST(RelativeStageTimes, UnevenLayersAreUnevenTimes) {
     const auto times = relative_stage_times(small_plan(5, 3));
-    EXPECT_DOUBLE_EQ(times.forward[0], 1);
-    EXPECT_DOUBLE_EQ(times.forward[2], (layer + head) / (2 * layer));
+    EXPECT_DOUBLE_EQ(times.forward[0], 2 / (5.0 / 3));
+    EXPECT_DOUBLE_EQ(times.forward[2], (layer + head) / (5.0 / 3 * layer));
 }
 
 TEST(RelativeStageTimes, RecomputationAddsToTheBackward) {
     auto plan = small_plan(8, 4);
     plan.layout.recompute = Recompute::Full;
     const auto full = relative_stage_times(plan);
-    EXPECT_DOUBLE_EQ(full.backward[1], 3);
-    EXPECT_DOUBLE_EQ(full.backward[3], 3 + 2 * head / (2 * layer));  // the head is not recomputed
+    EXPECT_DOUBLE_EQ(backward(full, 1), 3);
+    EXPECT_DOUBLE_EQ(backward(full, 3), 3 + 2 * head / (2 * layer));  // the head is not recomputed
     plan.layout.recompute = Recompute::Selective;
-    EXPECT_DOUBLE_EQ(relative_stage_times(plan).backward[1], 2 + scores / layer);
+    EXPECT_DOUBLE_EQ(backward(relative_stage_times(plan), 1), 2 + scores / layer);
 }
 
 TEST(RelativeStageTimes, FlashAttentionSkipsTheMaskedHalf) {
@@ -79,8 +102,9 @@ TEST(RelativeStageTimes, T5DecoderLayersAlsoAttendToTheEncoder) {
     plan.model.family = Family::T5;
     const double decoder_layer = layer + scores + 2 * 4 * 64 * 64;
     const auto times = relative_stage_times(plan);
-    EXPECT_DOUBLE_EQ(times.forward[0], layer / decoder_layer);
-    EXPECT_DOUBLE_EQ(times.forward[1], 1 + head / (4 * decoder_layer));
+    const double average = (layer + decoder_layer) / 2;
+    EXPECT_DOUBLE_EQ(times.forward[0], layer / average);
+    EXPECT_DOUBLE_EQ(times.forward[1], (decoder_layer + head / 4) / average);
 }
 
 }  // namespace

@@ -13,9 +13,7 @@ struct LayoutWords {
     Q_DECLARE_TR_FUNCTIONS(LayoutWords)
 };
 
-QString scheduleName(Schedule schedule) {
-    return schedule == Schedule::GPipe ? QStringLiteral("GPipe") : QStringLiteral("1F1B");
-}
+QString scheduleName(Schedule schedule) { return QString::fromLatin1(schedule_title(schedule)); }
 
 }  // namespace
 
@@ -39,15 +37,20 @@ QString pipelineWords(const Plan& plan, const PlanNumbers& numbers) {
                                 ? LayoutWords::tr("1 micro-batch")
                                 : LayoutWords::tr("%1 micro-batches").arg(countText(layout.accumulation));
     if (layout.pp == 1) return LayoutWords::tr("1 stage, %1: no bubble").arg(batches);
-    return LayoutWords::tr("%1, %2 stages, %3 · bubble %4 (closed form (p−1)/(m+p−1) = %5)")
-        .arg(scheduleName(layout.schedule), countText(layout.pp), batches, percentText(numbers.bubble),
-             percentText(numbers.closedForm));
+    const QString what =
+        LayoutWords::tr("%1, %2 stages, %3").arg(scheduleName(layout.schedule), countText(layout.pp), batches);
+    if (!numbers.pipeline) return what;
+    const QString bubble = LayoutWords::tr("%1 · bubble %2").arg(what, percentText(numbers.pipeline->timeline.bubble));
+    const auto& form = numbers.pipeline->closed_form;
+    if (!form) return bubble;
+    return LayoutWords::tr("%1 (closed form %2 = %3)")
+        .arg(bubble, QString::fromStdString(form->formula), percentText(form->bubble));
 }
 
 QString noTimelineWords(const Plan& plan, const PlanNumbers& numbers) {
-    if (numbers.timeline) return {};
-    return LayoutWords::tr(
-               "%1 stages with %2 micro-batches are more cells than can be drawn; the bubble is the closed form's.")
+    if (numbers.pipeline) return {};
+    if (!numbers.pipelineProblem.isEmpty()) return numbers.pipelineProblem;
+    return LayoutWords::tr("%1 stages with %2 micro-batches are more cells than can be drawn.")
         .arg(countText(plan.layout.pp), countText(plan.layout.accumulation));
 }
 

@@ -7,20 +7,14 @@ namespace plimsoll::ui {
 
 namespace {
 
-void computeTimeline(const Plan& plan, PlanNumbers& numbers) {
-    const auto stages = static_cast<int>(plan.layout.pp);
-    const std::int64_t microBatches = plan.layout.accumulation;
-    if (microBatches > max_schedule_ops) return;
-    numbers.closedForm = closed_form_bubble(stages, static_cast<int>(microBatches));
-    numbers.bubble = numbers.closedForm;
-    if (2 * plan.layout.pp * microBatches > mostDrawnOps) return;
-    const Result<PipelineSchedule> schedule =
-        make_schedule(plan.layout.schedule, stages, static_cast<int>(microBatches));
-    if (!schedule) return;
-    Result<Timeline> timeline = simulate(*schedule, relative_stage_times(plan));
-    if (!timeline) return;
-    numbers.timeline = *std::move(timeline);
-    numbers.bubble = numbers.timeline->bubble;
+void computePipeline(const Plan& plan, PlanNumbers& numbers) {
+    const double ops = 3.0 * static_cast<double>(plan.layout.pp) * static_cast<double>(plan.layout.accumulation) *
+                       static_cast<double>(chunks_per_rank(plan));
+    if (ops > mostDrawnOps) return;
+    if (Result<Pipeline> pipeline = simulate_pipeline(plan))
+        numbers.pipeline = *std::move(pipeline);
+    else
+        numbers.pipelineProblem = inWords(pipeline.error().message);
 }
 
 }  // namespace
@@ -38,7 +32,7 @@ PlanNumbers computeNumbers(const Plan& plan) {
         numbers.memory = *std::move(memory);
     else
         numbers.memoryProblem = inWords(memory.error().message);
-    computeTimeline(plan, numbers);
+    computePipeline(plan, numbers);
     if (Result<DeepSpeedExport> exported = export_deepspeed(plan))
         numbers.deepspeed = *std::move(exported);
     else

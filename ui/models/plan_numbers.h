@@ -11,7 +11,7 @@
 #include "core/plan/parameters.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_io.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/pipeline.h"
 
 namespace plimsoll::ui {
 
@@ -22,9 +22,8 @@ struct PlanNumbers {
     std::optional<MemoryEstimate> memory;
     QString memoryProblem;  ///< why there is no estimate
 
-    std::optional<Timeline> timeline;  ///< relative time: the layers of a middle stage take 1 forward
-    double bubble = 0;                 ///< simulated, or the closed form where the timeline is too long to simulate
-    double closedForm = 0;             ///< (p - 1) / (m + p - 1)
+    std::optional<Pipeline> pipeline;  ///< nothing where it has too many operations to simulate with each edit
+    QString pipelineProblem;           ///< why there is none
 
     std::optional<DeepSpeedExport> deepspeed;
     QString deepspeedProblem;
@@ -33,7 +32,7 @@ struct PlanNumbers {
 };
 
 /// Operations up to which a timeline is simulated with each edit.
-inline constexpr std::int64_t mostDrawnOps = 60'000;
+inline constexpr std::int64_t mostDrawnOps = 400'000;
 
 PlanNumbers computeNumbers(const Plan& plan);
 

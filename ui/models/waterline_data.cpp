@@ -145,7 +145,8 @@ Verdict verdictOf(const MemoryEstimate& memory) {
 
 QString figuresOf(const PlanNumbers& numbers, const Plan& plan) {
     QStringList parts;
-    if (plan.layout.pp > 1) parts << Waterline::tr("bubble <b>%1</b>").arg(percentText(numbers.bubble));
+    if (plan.layout.pp > 1 && numbers.pipeline)
+        parts << Waterline::tr("bubble <b>%1</b>").arg(percentText(numbers.pipeline->timeline.bubble));
     parts << Waterline::tr("<b>%1</b> parameters").arg(countText(numbers.counts.total));
     const std::int64_t tokens = plan.layout.global_batch() * plan.data.sequence_length;
     parts << Waterline::tr("<b>%1</b> tokens a step").arg(formatValue(ValueKind::Short, static_cast<double>(tokens)));

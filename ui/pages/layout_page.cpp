@@ -135,7 +135,7 @@ void LayoutPage::refreshPipeline() {
     const PlanNumbers& numbers = model_->numbers();
     pipeline_->setFact(pipelineWords(model_->plan(), numbers));
     gantt_->setEmptyText(noTimelineWords(model_->plan(), numbers));
-    gantt_->setTimeline(numbers.timeline);
+    gantt_->setTimeline(numbers.pipeline ? std::optional(numbers.pipeline->timeline) : std::nullopt);
 }
 
 void LayoutPage::refreshStages() {

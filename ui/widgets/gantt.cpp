@@ -50,7 +50,7 @@ void Gantt::setTimeline(std::optional<Timeline> timeline) {
         setAccessibleDescription(empty_text_);
     else
         setAccessibleDescription(tr("%1 stages, %2 forwards long, %3 % idle")
-                                     .arg(timeline_->stages.size())
+                                     .arg(timeline_->ranks.size())
                                      .arg(timeText(timeline_->makespan), timeText(timeline_->bubble * 100)));
     updateGeometry();
     update();
@@ -63,13 +63,13 @@ void Gantt::setEmptyText(const QString& text) {
 }
 
 double Gantt::rowPitch() const {
-    const std::size_t rows = timeline_ ? timeline_->stages.size() : 1;
+    const std::size_t rows = timeline_ ? timeline_->ranks.size() : 1;
     if (rows <= 6) return 31;
     return std::max(4.0, std::min(31.0, 220.0 / static_cast<double>(rows)));
 }
 
 QSize Gantt::sizeHint() const {
-    const auto rows = static_cast<double>(timeline_ ? std::max<std::size_t>(timeline_->stages.size(), 1) : 2);
+    const auto rows = static_cast<double>(timeline_ ? std::max<std::size_t>(timeline_->ranks.size(), 1) : 2);
     return {600, static_cast<int>(std::ceil(rowPitch() * rows + axisHeight))};
 }
 
@@ -88,14 +88,14 @@ QRectF Gantt::cell(const TimedOp& op) const {
     const double pitch = rowPitch();
     const double gap = pitch >= 16 ? 4 : 1;
     const double from = xOf(op.start);
-    return {from, pitch * op.stage, xOf(op.end) - from, pitch - gap};
+    return {from, pitch * op.rank, xOf(op.end) - from, pitch - gap};
 }
 
 const TimedOp* Gantt::opAt(const QPointF& at) const {
     if (!timeline_) return nullptr;
     const auto row = static_cast<std::size_t>(std::max(0.0, at.y() / rowPitch()));
-    if (at.y() < 0 || row >= timeline_->stages.size()) return nullptr;
-    for (const TimedOp& op : timeline_->stages[row])
+    if (at.y() < 0 || row >= timeline_->ranks.size()) return nullptr;
+    for (const TimedOp& op : timeline_->ranks[row])
         if (cell(op).contains(at)) return &op;
     return nullptr;
 }
@@ -106,15 +106,16 @@ void Gantt::paintRows(QPainter& painter) const {
     const double gap = pitch >= 16 ? 4 : 1;
     const QColor idle = mixed(theme.surface, theme.water, theme.dark ? 0.16 : 0.1);
     // Forward in the colour of parameters, backward in that of the optimizer; the shade tells micro-batches apart.
-    std::array<std::array<QColor, shades>, 2> colours;
+    std::array<std::array<QColor, shades>, 3> colours;
     for (int i = 0; i < shades; ++i) {
         const double share = 0.58 + 0.42 * i / (shades - 1);
         colours[0][static_cast<std::size_t>(i)] = mixed(theme.surface, theme.category[0], share);
         colours[1][static_cast<std::size_t>(i)] = mixed(theme.surface, theme.category[2], share);
+        colours[2][static_cast<std::size_t>(i)] = mixed(theme.surface, theme.category[1], share);
     }
     const QFont small = uiFont(-1.5);
     const QFontMetricsF metrics(small);
-    for (std::size_t stage = 0; stage < timeline_->stages.size(); ++stage) {
+    for (std::size_t stage = 0; stage < timeline_->ranks.size(); ++stage) {
         const double top = pitch * static_cast<double>(stage);
         painter.fillRect(QRectF(left(), top, xOf(timeline_->makespan) - left(), pitch - gap), idle);
         const bool labelled = pitch >= 12 || stage % static_cast<std::size_t>(std::ceil(12 / pitch)) == 0;
@@ -125,11 +126,11 @@ void Gantt::paintRows(QPainter& painter) const {
                              Qt::AlignLeft | Qt::AlignVCenter, tr("stage %1").arg(stage));
         }
         painter.setFont(small);
-        for (const TimedOp& op : timeline_->stages[stage]) {
+        for (const TimedOp& op : timeline_->ranks[stage]) {
             const QRectF area = cell(op);
             // A hairline between cells while there is room for one.
             const double inset = area.width() >= 5 ? 0.5 : 0;
-            const std::size_t kind = op.op.kind == OpKind::Forward ? 0 : 1;
+            const std::size_t kind = op.op.kind == OpKind::Forward ? 0 : op.op.kind == OpKind::BackwardWeight ? 2 : 1;
             const QColor colour = colours[kind][static_cast<std::size_t>(op.op.micro_batch % shades)];
             painter.fillRect(area.adjusted(inset, 0, -inset, 0), colour);
             if (pitch < 14 || area.width() < 12) continue;
@@ -184,9 +185,9 @@ void Gantt::paintEvent(QPaintEvent*) {
 void Gantt::writeTable(TableText& table) const {
     table.addRow({tr("stage"), tr("micro-batch"), tr("operation"), tr("start"), tr("end")});
     if (!timeline_) return;
-    for (const std::vector<TimedOp>& stage : timeline_->stages) {
+    for (const std::vector<TimedOp>& stage : timeline_->ranks) {
         for (const TimedOp& op : stage) {
-            table.add(QString::number(op.stage));
+            table.add(QString::number(op.rank));
             table.add(QString::number(op.op.micro_batch));
             table.add(op.op.kind == OpKind::Forward ? tr("forward") : tr("backward"));
             table.add(op.start);
@@ -219,7 +220,7 @@ bool Gantt::event(QEvent* event) {
     const QString kind = op->op.kind == OpKind::Forward ? tr("forward") : tr("backward");
     QToolTip::showText(help->globalPos(),
                        tr("Stage %1, micro-batch %2, %3: %4 to %5")
-                           .arg(op->stage)
+                           .arg(op->rank)
                            .arg(op->op.micro_batch)
                            .arg(kind, timeText(op->start), timeText(op->end)),
                        this);

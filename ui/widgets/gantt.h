@@ -4,7 +4,7 @@
 
 #include <QPixmap>
 
-#include "core/schedule/schedule.h"
+#include "core/schedule/simulate.h"
 #include "ui/widgets/chart.h"
 
 namespace plimsoll::ui {

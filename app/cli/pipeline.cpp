@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll pipeline: the schedule of a plan, simulated, in words, JSON, SVG or as a trace.
+#include "core/schedule/pipeline.h"
+
+#include "app/cli/pipeline_report.h"
+#include "app/cli/plan_arguments.h"
+#include "app/cli/terminal.h"
+#include "core/base/file.h"
+#include "core/base/nearest.h"
+#include "core/schedule/advice.h"
+#include "core/schedule/chrome_trace.h"
+#include "core/schedule/svg.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+struct Arguments {
+    PlanArguments plan;
+    std::string schedule;
+    std::int64_t stages = 0, micro_batches = 0, chunks = 0;
+    std::vector<double> forward, backward_input, backward_weight, send;
+    bool json = false;
+    std::string svg, trace;
+};
+
+Result<Schedule> schedule_named(const std::string& name) {
+    for (std::size_t k = 0; k < schedule_names.size(); ++k)
+        if (schedule_names[k] == name) return static_cast<Schedule>(k);
+    const std::vector<std::string> names(schedule_names.begin(), schedule_names.end());
+    return bad_input("there is no schedule \"{}\"{}; the schedules are {}", name, did_you_mean(name, names),
+                     fmt::join(names, ", "));
+}
+
+/// What-if values on top of the plan; the cluster need not have that many GPUs.
+Result<Plan> with_options(Plan plan, const Arguments& arguments) {
+    if (!arguments.schedule.empty()) {
+        const auto kind = schedule_named(arguments.schedule);
+        if (!kind) return tl::unexpected(kind.error());
+        plan.layout.schedule = *kind;
+    }
+    const auto set = [](std::int64_t& field, std::int64_t value) {
+        if (value != 0) field = value;
+    };
+    set(plan.layout.pp, arguments.stages);
+    set(plan.layout.accumulation, arguments.micro_batches);
+    set(plan.layout.chunks, arguments.chunks);
+    for (const auto& [value, option] :
+         {std::pair{plan.layout.pp, "--stages"}, std::pair{plan.layout.accumulation, "--micro-batches"},
+          std::pair{plan.layout.chunks, "--chunks"}})
+        if (value < 1 || value > max_schedule_ops)
+            return bad_input("{} is {}; it must be from 1 to {}", option, value, max_schedule_ops);
+    const auto stages = static_cast<double>(plan.layout.pp) * static_cast<double>(chunks_per_rank(plan));
+    const auto layers = (plan.model.encoder_decoder() ? 2 : 1) * plan.model.num_layers;
+    if (stages > static_cast<double>(layers))
+        return bad_input(
+            "{} stages x {} chunks are more than the {} layers of the model, and each needs one; take at most {} "
+            "stages "
+            "with these chunks, or {} chunks with these stages",
+            plan.layout.pp, chunks_per_rank(plan), layers, std::max<std::int64_t>(1, layers / chunks_per_rank(plan)),
+            std::max<std::int64_t>(1, layers / plan.layout.pp));
+    return plan;
+}
+
+/// One time for all stages, or one each.
+Result<void> type_in(std::vector<Seconds>& times, const std::vector<double>& given, const char* option) {
+    if (given.empty()) return {};
+    if (given.size() != 1 && given.size() != times.size())
+        return bad_input("{} has {} times for {}; give one for all, or one each", option, given.size(), times.size());
+    for (const double time : given)
+        if (!(time >= 0) || time > 1e12)
+            return bad_input("{} has {}; times must be finite and 0 or more", option, time);
+    for (std::size_t k = 0; k < times.size(); ++k) times[k] = given.size() == 1 ? given[0] : given[k];
+    return {};
+}
+
+Result<StageTimes> stage_times(const Plan& plan, const Arguments& arguments) {
+    auto times = relative_stage_times(plan);
+    for (const auto& [list, given, option] :
+         {std::tuple{&times.forward, &arguments.forward, "--forward"},
+          std::tuple{&times.backward_input, &arguments.backward_input, "--backward-input"},
+          std::tuple{&times.backward_weight, &arguments.backward_weight, "--backward-weight"},
+          std::tuple{&times.send, &arguments.send, "--send"}})
+        if (const auto typed = type_in(*list, *given, option); !typed) return tl::unexpected(typed.error());
+    return times;
+}
+
+Result<void> write_pictures(const Pipeline& pipeline, const Arguments& arguments) {
+    for (const auto& [path, drawn] :
+         {std::pair{&arguments.svg, &pipeline_svg}, std::pair{&arguments.trace, &chrome_trace}}) {
+        if (path->empty()) continue;
+        std::error_code ignored;
+        if (std::filesystem::equivalent(*path, arguments.plan.plan, ignored))
+            return bad_input("{} is the plan itself: name another file", *path);
+        if (auto written = write_file_atomic(*path, drawn(pipeline)); !written) return written;
+    }
+    return {};
+}
+
+Result<int> pipeline(Arguments& arguments) {
+    const auto read = arguments.plan.load();
+    if (!read) return tl::unexpected(read.error());
+    const auto plan = with_options(*read, arguments);
+    if (!plan) return tl::unexpected(plan.error());
+    auto times = stage_times(*plan, arguments);
+    if (!times) return tl::unexpected(times.error());
+    const auto& layout = plan->layout;
+    const auto laid_out = simulate_pipeline(
+        layout.pp > 1 ? layout.schedule : Schedule::OneFOneB,
+        {static_cast<int>(layout.pp), static_cast<int>(layout.accumulation), static_cast<int>(chunks_per_rank(*plan))},
+        *std::move(times));
+    if (!laid_out) return tl::unexpected(laid_out.error());
+    if (const auto written = write_pictures(*laid_out, arguments); !written) return tl::unexpected(written.error());
+    say(arguments.json ? pipeline_json(*plan, *laid_out).dump(2) + "\n" : pipeline_report(*plan, *laid_out));
+    return 0;
+}
+
+}  // namespace
+
+void add_pipeline(CLI::App& app, Work& work) {
+    CLI::App* command =
+        add_command(app, "pipeline", "The pipeline schedule: bubble, waits and activations of each rank");
+    const auto arguments = std::make_shared<Arguments>();
+    arguments->plan.add_to(*command);
+    command
+        ->add_option("--schedule", arguments->schedule,
+                     fmt::format("In place of the plan's: {}", fmt::join(schedule_names, ", ")))
+        ->type_name("NAME");
+    command->add_option("--stages", arguments->stages, "Pipeline ranks in place of layout.pp")->type_name("P");
+    command->add_option("--micro-batches", arguments->micro_batches, "In place of layout.accumulation")->type_name("M");
+    command->add_option("--chunks", arguments->chunks, "In place of layout.chunks")->type_name("V");
+    const auto times = [&](const char* name, std::vector<double>& list, const char* what) {
+        command->add_option(name, list, what)->type_name("T[,T…]")->delimiter(',');
+    };
+    times("--forward", arguments->forward, "Forward time of a stage: one for all, or one each; default: from FLOPs");
+    times("--backward-input", arguments->backward_input, "Time of the input's gradient");
+    times("--backward-weight", arguments->backward_weight, "Time of the weights' gradient");
+    times("--send", arguments->send, "Time from stage to stage: one for all links, or one each");
+    command->add_flag("--json", arguments->json, "JSON: bubble, ranks, stages and every operation with its times");
+    command->add_option("--svg", arguments->svg, "Also draw the timeline as SVG")->type_name("FILE");
+    command->add_option("--trace", arguments->trace, "Also write a Chrome trace, which Perfetto opens")
+        ->type_name("FILE");
+    command->callback([arguments, &work] { work = [arguments] { return pipeline(*arguments); }; });
+}
+
+}  // namespace plimsoll::cli

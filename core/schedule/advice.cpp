@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/advice.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/schedule/memory_curve.h"
+#include "core/schedule/partition.h"
+
+namespace plimsoll {
+namespace {
+
+double peak_of(const Pipeline& pipeline) {
+    const auto peaks = memory_curve(pipeline.schedule, pipeline.timeline).peak;
+    return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
+}
+
+Alternative alternative(Plan plan, Schedule kind) {
+    plan.layout.schedule = kind;
+    plan.layout.chunks = std::max<std::int64_t>(plan.layout.chunks, 2);
+    Alternative other;
+    other.kind = kind;
+    const auto stages = plan.layout.pp * chunks_per_rank(plan);
+    if (stages > plan.model.num_layers) {
+        other.reason = fmt::format("{} stages are more than the {} layers", stages, plan.model.num_layers);
+        return other;
+    }
+    const auto pipeline = simulate_pipeline(plan);
+    if (!pipeline) {
+        other.reason = pipeline.error().message;
+        return other;
+    }
+    other.possible = true;
+    other.bubble = pipeline->timeline.bubble;
+    other.bubble_per_rank = pipeline->timeline.bubble_per_rank;
+    other.step = pipeline->timeline.makespan;
+    other.peak_micro_batches = peak_of(*pipeline);
+    return other;
+}
+
+std::string micro_batch_advice(const Plan& plan, const Pipeline& pipeline) {
+    const auto& layout = plan.layout;
+    auto more = plan;
+    more.layout.accumulation *= 2;
+    const auto doubled = simulate_pipeline(more);
+    auto text = layout.accumulation < layout.pp
+                    ? fmt::format("{} micro-batches cannot fill {} stages: some rank always waits", layout.accumulation,
+                                  layout.pp)
+                    : fmt::format("{} micro-batches over {} stages leave a bubble of {:.1f} %", layout.accumulation,
+                                  layout.pp, 100 * pipeline.timeline.bubble);
+    if (doubled)
+        text += fmt::format("; with {} (layout.accumulation) it would be {:.1f} %", more.layout.accumulation,
+                            100 * doubled->timeline.bubble);
+    return text + ".";
+}
+
+}  // namespace
+
+std::vector<Alternative> alternatives(const Plan& plan) {
+    std::vector<Alternative> all;
+    if (plan.layout.pp < 2) return all;
+    for (std::size_t k = 0; k < schedule_names.size(); ++k) all.push_back(alternative(plan, static_cast<Schedule>(k)));
+    return all;
+}
+
+std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipeline,
+                                         const std::vector<Alternative>& others) {
+    std::vector<std::string> advice;
+    const auto& layout = plan.layout;
+    if (layout.pp < 2) return advice;
+    const auto layers = layers_per_stage(plan);
+    const auto fewest = *std::min_element(layers.begin(), layers.end());
+    if (fewest < 4)
+        advice.push_back(fmt::format(
+            "A stage holds as few as {} layer{}; with 4 to 8 or more the sends between stages weigh less{}.", fewest,
+            fewest == 1 ? "" : "s",
+            plan.model.num_layers >= 4 ? fmt::format(" (layout.pp {} or fewer)", plan.model.num_layers / 4) : ""));
+    if (layout.pp > 8)
+        advice.push_back(fmt::format(
+            "{} stages are many: with 8 or fewer the bubble and the imbalance of the ends are smaller.", layout.pp));
+    if (layout.accumulation < 4 * layout.pp) advice.push_back(micro_batch_advice(plan, pipeline));
+
+    const auto mine = partition_of(plan);
+    if (const auto best = balanced_partition(plan); best && mine.imbalance > best->imbalance + 0.02)
+        advice.push_back(fmt::format(
+            "The slowest stage takes {:.0f} % more than the mean; layers split {} would bring that to {:.0f} %.",
+            100 * mine.imbalance, fmt::join(best->layers, " "), 100 * best->imbalance));
+    else if (mine.imbalance > 0.1)
+        advice.push_back(fmt::format(
+            "The slowest stage takes {:.0f} % more than the mean, and no other split of the layers is better.",
+            100 * mine.imbalance));
+
+    const double peak = peak_of(pipeline);
+    const Alternative* best = nullptr;
+    for (const auto& other : others)
+        if (other.possible && other.kind != pipeline.kind && (!best || other.step < best->step)) best = &other;
+    if (best && best->step < 0.98 * pipeline.timeline.makespan)
+        advice.push_back(fmt::format(
+            "{} would shorten the step by {:.1f} % and keep activations of {:.3g} micro-batches on the fullest rank in "
+            "place of {:.3g}.",
+            schedule_title(best->kind), 100 * (1 - best->step / pipeline.timeline.makespan), best->peak_micro_batches,
+            peak));
+    return advice;
+}
+
+std::string why_not_closed_form(const Pipeline& pipeline) {
+    if (!pipeline.closed_form) return "";
+    const auto& form = *pipeline.closed_form;
+    const bool per_rank = splits_backward(pipeline.kind);
+    const double simulated = per_rank ? pipeline.timeline.bubble_per_rank : pipeline.timeline.bubble;
+    if (std::abs(simulated - form.bubble) < 0.0005) return "";
+    const auto& times = pipeline.times;
+    const auto differ = [](const std::vector<Seconds>& list) {
+        const auto [least, most] = std::minmax_element(list.begin(), list.end());
+        return *most > *least * 1.001 + 1e-12;
+    };
+    std::vector<std::string> reasons;
+    if (differ(times.forward) || differ(times.backward_input) || differ(times.backward_weight))
+        reasons.push_back("the stages are not equal");
+    if (std::any_of(times.send.begin(), times.send.end(), [](Seconds t) { return t > 0; }))
+        reasons.push_back("sends take time");
+    if (pipeline.schedule.micro_batches % pipeline.schedule.ranks != 0 && pipeline.schedule.chunks > 1)
+        reasons.push_back("the micro-batches do not come in whole rounds");
+    if (pipeline.schedule.micro_batches < pipeline.schedule.ranks)
+        reasons.push_back("there are fewer micro-batches than ranks");
+    if (reasons.empty()) reasons.push_back("the form stands for many micro-batches and F = B = W");
+    return fmt::format("The closed form differs because {}.", fmt::join(reasons, " and "));
+}
+
+}  // namespace plimsoll

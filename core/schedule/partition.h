@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The split of a model's layers over pipeline stages that keeps the slowest stage as fast as can be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+struct Partition {
+    std::vector<std::int64_t> layers;  ///< per stage, in order
+    std::vector<Seconds> times;        ///< per stage
+    Seconds slowest = 0;
+    double imbalance = 0;  ///< slowest / mean - 1: 0 when all are alike
+};
+
+/// Cuts `layer_times` (in the model's order) into `stages` runs of at least one layer; stage 0 takes `first_extra` more
+/// (the embedding), the last one `last_extra` (the head). Exact: dynamic programming over (stage, last layer), the cut
+/// found by bisection, since a stage's time grows with its layers and the rest's shrinks (Pinar and Aykanat 2004,
+/// "Fast optimal load balancing algorithms for 1D partitioning"). Of the splits with the same slowest stage it gives
+/// the one whose early stages hold least. Error for fewer layers than stages and times that are negative or not finite.
+Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, int stages, Seconds first_extra = 0,
+                                     Seconds last_extra = 0);
+
+/// The times of a given split.
+Partition partition_of(const std::vector<std::int64_t>& layers, const std::vector<Seconds>& layer_times,
+                       Seconds first_extra = 0, Seconds last_extra = 0);
+
+/// balanced_partition of the plan's stages by forward and backward FLOPs (relative_stage_times).
+Result<Partition> balanced_partition(const Plan& plan);
+/// The plan's own split, measured the same way.
+Partition partition_of(const Plan& plan);
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipeline of a plan, laid out and simulated: what the studio and `plimsoll pipeline` show.
+#pragma once
+
+#include <optional>
+
+#include "core/schedule/closed_form.h"
+#include "core/schedule/simulate.h"
+
+namespace plimsoll {
+
+struct Pipeline {
+    Schedule kind = Schedule::OneFOneB;
+    PipelineSchedule schedule;
+    StageTimes times;  ///< relative: the layers of an average rank take 1 forward
+    Timeline timeline;
+    std::optional<ClosedForm> closed_form;  ///< for the mean stage; nothing for ZB-1p and ZB-2p
+};
+
+/// Error where make_schedule or the times are refused. Without `times`: relative_stage_times(plan).
+Result<Pipeline> simulate_pipeline(const Plan& plan);
+Result<Pipeline> simulate_pipeline(Schedule kind, const ScheduleShape& shape, StageTimes times);
+
+}  // namespace plimsoll
