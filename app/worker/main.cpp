@@ -98,6 +98,6 @@ int main(int argc, char** argv) {
     if (supervised != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (store) serve(port, host);
     if (run.empty() && supervised != nullptr) run = supervised;
-    if (run.empty()) end(2, "plimsoll-worker: name the run folder with --run DIR or PLIMSOLL_RUN");
+    if (run.empty()) end(2, "plimsoll-worker: name the run folder (plimsoll-worker DIR) or set PLIMSOLL_RUN");
     train(run, timeout);
 }

@@ -7,31 +7,18 @@
 #include "core/engine/accelerator.h"
 #include "core/engine/train_loop.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/trainable.h"
 
 namespace plimsoll::engine {
 
 namespace {
 
-/// The supervisor has refused such plans with more words; torchrun and srun come here directly.
+/// The supervisor has refused such plans already; torchrun and srun come here directly.
 Result<void> require_supported(const Plan& plan, const RankInfo& info) {
     if (auto possible = require_possible(plan); !possible) return possible;
-    const Layout& layout = plan.layout;
-    if (layout.tp * layout.pp * layout.cp * layout.ep != 1 || layout.zero_stage != 0 ||
-        layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None) {
-        return bad_input(
-            "this version trains with plain data parallelism: set layout.tp, layout.pp, layout.cp and "
-            "layout.ep to 1, layout.zero_stage to 0 and both offloads to none");
-    }
-    if (plan.model.encoder_decoder() || plan.model.moe()) {
-        return bad_input(
-            "this version trains dense decoders (gpt2, llama, mistral, qwen2), not T5 or mixtures of "
-            "experts: set model.preset to one of them");
-    }
-    if (plan.model.vocab_size < 256) {
-        return bad_input("model.vocab_size is {}, and tokens are bytes: set it to 256 or more", plan.model.vocab_size);
-    }
-    if (layout.dp != info.world_size) {
-        return bad_input("layout.dp is {}, and {} {} started: start as many ranks, or set layout.dp", layout.dp,
+    if (auto trainable = require_trainable(plan); !trainable) return trainable;
+    if (plan.layout.dp != info.world_size) {
+        return bad_input("layout.dp is {}, and {} {} started: start as many ranks, or set layout.dp", plan.layout.dp,
                          info.world_size, info.world_size == 1 ? "rank was" : "ranks were");
     }
     return {};

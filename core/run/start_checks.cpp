@@ -8,6 +8,7 @@
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/trainable.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll {
@@ -26,7 +27,7 @@ std::int64_t checkpoints_at_once(const Training& training) {
 
 Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
-    if (auto trainable = require_trainable(plan); !trainable) return trainable;
+    if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
     if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
 
     // Weights and Adam's two moments, in fp32: 12 bytes a parameter.

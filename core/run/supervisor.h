@@ -49,8 +49,4 @@ Result<void> start_detached(const RunFolder& run, const std::filesystem::path& p
 /// The folder of the running program (to find plimsoll and plimsoll-worker beside it).
 std::filesystem::path program_folder();
 
-/// Sentence when the engine of this version cannot train the plan (tp, pp, ZeRO, T5, MoE …), though estimate and
-/// export can use it: what is missing and what to set instead.
-Result<void> require_trainable(const Plan& plan);
-
 }  // namespace plimsoll

@@ -4,8 +4,8 @@
 
 #include "core/base/json.h"
 #include "core/interop/deepspeed.h"
+#include "core/plan/trainable.h"
 #include "core/run/run_folder.h"
-#include "core/run/supervisor.h"
 #include "tests/gui/gui_fixture.h"
 #include "ui/models/waterline_data.h"
 #include "ui/pages/close_dialog.h"
@@ -206,7 +206,7 @@ TEST_F(GuiTest, APlanThatCannotBeTrainedHereSaysWhyAndOffersTheCure) {
     QTest::mouseClick(window_->banner()->action(), Qt::LeftButton);
     EXPECT_EQ(plan().cluster.gpu, "cpu");
     EXPECT_TRUE(window_->plan()->isGood());
-    EXPECT_TRUE(require_trainable(plan()));
+    EXPECT_TRUE(require_trainable_here(plan()));
 }
 
 TEST_F(GuiTest, AnImpossiblePlanIsNotTrainedAndTheFieldIsShown) {

@@ -5,6 +5,7 @@
 #include <QMetaObject>
 
 #include "core/plan/gpu.h"
+#include "core/plan/trainable.h"
 #include "core/run/run_folder.h"
 #include "core/run/supervisor.h"
 #include "ui/models/plan_field.h"
@@ -29,7 +30,7 @@ Plan onThisMachine(Plan plan) {
 
 bool trainable(const Plan& plan) {
     const Result<MemoryEstimate> memory = estimate_memory(plan);
-    return require_possible(plan) && require_trainable(plan) && memory && memory->fits();
+    return require_possible(plan) && require_trainable_here(plan) && memory && memory->fits();
 }
 
 Result<QString> startRun(const Plan& plan) {
@@ -55,7 +56,7 @@ std::optional<Obstacle> obstacleOf(const PlanModel& model) {
         return obstacle;
     }
     const Plan& plan = model.plan();
-    const Result<void> able = require_trainable(plan);
+    const Result<void> able = require_trainable_here(plan);
     if (able) return std::nullopt;
     obstacle.sentence = inWords(able.error().message);
     obstacle.key = firstKeyIn(able.error().message);

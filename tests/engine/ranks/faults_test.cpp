@@ -180,7 +180,7 @@ TEST_F(Faults, WhatCannotWorkIsRefusedWithCode2) {
          "layout.dp is 2, and 1 rank was started"},
         {"corpus", [](Plan& plan) { plan.data.path = "/no/such/corpus.txt"; }, "/no/such/corpus.txt"},
         {"vocabulary", [](Plan& plan) { plan.model.vocab_size = 100; }, "model.vocab_size is 100"},
-        {"zero", [](Plan& plan) { plan.layout.zero_stage = 1; }, "layout.zero_stage to 0"},
+        {"zero", [](Plan& plan) { plan.layout.zero_stage = 1; }, "set layout.zero_stage=0"},
         {"gpu", [](Plan& plan) { plan.cluster.gpu = "A100 SXM4 80GB"; }, "the plan trains on A100 SXM4 80GB, but"},
     };
     for (const Case& each : cases) {
@@ -231,7 +231,7 @@ TEST_F(Faults, TheWorkerSaysHowItIsUsed) {
     EXPECT_EQ(bytes_of(folder_.path() / "out"), "plimsoll-worker " PLIMSOLL_VERSION "\n");
     EXPECT_EQ(worker({"--nonsense"}, {}).wait(), 2);
     EXPECT_EQ(worker({}, {}).wait(), 2);
-    EXPECT_THAT(bytes_of(folder_.path() / "err"), HasSubstr("--run DIR"));
+    EXPECT_THAT(bytes_of(folder_.path() / "err"), HasSubstr("plimsoll-worker DIR"));
     EXPECT_EQ(worker({"--run", run().string()}, {}).wait(), 2);
     EXPECT_THAT(bytes_of(folder_.path() / "err"), HasSubstr("plan.json"));
     EXPECT_EQ(worker({"--run", run().string()}, {{"RANK", "two"}, {"WORLD_SIZE", "2"}}).wait(), 2);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include "core/plan/trainable.h"
 
 #include "core/plan/gpu.h"
-#include "core/run/supervisor.h"
 
 namespace plimsoll {
 
@@ -65,11 +64,11 @@ Result<void> trainable_layout(const Layout& layout) {
     return {};
 }
 
-Result<void> trainable_here(const Cluster& cluster) {
+Result<void> enough_here(const Cluster& cluster) {
     if (cluster.nodes != 1) {
         return bad_input(
             "the plan spans {} machines and this starts ranks on one: set cluster.nodes=1, or start "
-            "`plimsoll-worker --run DIR` on each with torchrun --no-python or srun",
+            "`plimsoll-worker DIR` on each with torchrun --no-python or srun",
             cluster.nodes);
     }
     if (cluster.gpu == "cpu") return {};
@@ -84,8 +83,12 @@ Result<void> trainable_here(const Cluster& cluster) {
 
 Result<void> require_trainable(const Plan& plan) {
     if (auto model = trainable_model(plan); !model) return model;
-    if (auto layout = trainable_layout(plan.layout); !layout) return layout;
-    return trainable_here(plan.cluster);
+    return trainable_layout(plan.layout);
+}
+
+Result<void> require_trainable_here(const Plan& plan) {
+    if (auto trainable = require_trainable(plan); !trainable) return trainable;
+    return enough_here(plan.cluster);
 }
 
 }  // namespace plimsoll

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
+#include "core/plan/trainable.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
-#include "tests/run/run_fixture.h"
 
 namespace plimsoll {
 namespace {
 
 using ::testing::HasSubstr;
 
-class TrainableTest : public RunTest {
+class Trainable : public ::testing::Test {
 protected:
+    Plan plan = plan_from_argument("cpu-demo")->plan;
+
     void expect_refused(const std::string& words) {
         const auto trainable = require_trainable(plan);
         ASSERT_FALSE(trainable) << words;
@@ -19,7 +24,7 @@ protected:
     }
 };
 
-TEST_F(TrainableTest, DenseDecodersWithDataParallelismAreTrained) {
+TEST_F(Trainable, DenseDecodersWithDataParallelismAreTrained) {
     EXPECT_TRUE(require_trainable(plan));
     for (const char* preset : {"llama-tiny", "gpt2-tiny"}) {
         const auto model = model_preset(preset);
@@ -33,7 +38,7 @@ TEST_F(TrainableTest, DenseDecodersWithDataParallelismAreTrained) {
     }
 }
 
-TEST_F(TrainableTest, EachMissingPartIsNamedWithWhatToSet) {
+TEST_F(Trainable, EachMissingPartIsNamedWithWhatToSet) {
     const Plan good = plan;
     plan.layout.tp = 2;
     expect_refused("layout.tp=1");
@@ -67,26 +72,29 @@ TEST_F(TrainableTest, EachMissingPartIsNamedWithWhatToSet) {
     plan = good;
     plan.data.sequence_length = plan.model.max_position + 1;
     expect_refused("data.sequence_length");
-    plan = good;
+}
+
+TEST_F(Trainable, SeveralMachinesAreALaunchersToStartAndNotThisOnes) {
     plan.cluster.nodes = 2;
-    expect_refused("cluster.nodes=1");
+    EXPECT_TRUE(require_trainable(plan)) << "each rank of torchrun or srun asks this";
+    const auto here = require_trainable_here(plan);
+    ASSERT_FALSE(here);
+    EXPECT_EQ(here.error().kind, Error::Kind::BadInput);
+    EXPECT_EQ(here.error().message,
+              "the plan spans 2 machines and this starts ranks on one: set cluster.nodes=1, or start "
+              "`plimsoll-worker DIR` on each with torchrun --no-python or srun");
+    plan.cluster.nodes = 1;
+    plan.layout.tp = 2;
+    EXPECT_FALSE(require_trainable_here(plan)) << "what cannot be trained anywhere cannot be trained here";
 }
 
-TEST_F(TrainableTest, StartIsCheckedBeforeAnythingIsMade) {
-    EXPECT_TRUE(check_start(plan, folder / "not/there/yet"));
-    plan.training.keep_checkpoints = 1'000'000;
-    plan.training.steps = 1'000'000;
-    plan.training.checkpoint_every = 1;
-    const auto full = check_start(plan, folder / "not/there/yet");
-    ASSERT_FALSE(full);
-    EXPECT_EQ(full.error().kind, Error::Kind::BadInput);
-    EXPECT_THAT(full.error().message, HasSubstr("the disk is too full"));
-}
-
-TEST_F(TrainableTest, MoreThreadsThanCoresIsAWarningNotAnError) {
-    plan.training.threads = 1000;
-    ASSERT_EQ(start_warnings(plan).size(), 1U);
-    EXPECT_THAT(start_warnings(plan)[0], HasSubstr("share"));
+TEST_F(Trainable, CardsThatAreNotHereAreRefusedHereOnly) {
+    plan.cluster.gpu = "A100 SXM4 80GB";
+    plan.cluster.gpus_per_node = 64;
+    EXPECT_TRUE(require_trainable(plan));
+    const auto here = require_trainable_here(plan);
+    ASSERT_FALSE(here);
+    EXPECT_THAT(here.error().message, HasSubstr("the plan is for 64 x A100 SXM4 80GB and this machine has"));
 }
 
 }  // namespace
