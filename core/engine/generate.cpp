@@ -68,7 +68,7 @@ std::string repaired_utf8(std::string_view bytes) {
 }
 
 std::string generate(Decoder& model, const std::string& prompt, std::int64_t length, double temperature,
-                     std::uint64_t seed, std::int64_t max_context) {
+                     std::uint64_t seed, std::int64_t max_context, const std::atomic<bool>* stop) {
     const torch::NoGradGuard no_grad;
     const Evaluating evaluating(model);
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
@@ -83,6 +83,7 @@ std::string generate(Decoder& model, const std::string& prompt, std::int64_t len
     }
     std::string continuation;
     for (std::int64_t i = 0; i < length; ++i) {
+        if (stop != nullptr && stop->load()) break;
         const auto context = std::min<std::int64_t>(limit, static_cast<std::int64_t>(tokens.size()));
         const auto seen = at::ArrayRef<std::int64_t>(tokens).slice(tokens.size() - static_cast<std::size_t>(context));
         const torch::Tensor input = torch::tensor(seen).unsqueeze(0).to(device);

@@ -174,15 +174,20 @@ Result<void> TrainLoop::periodic() {
 Result<void> TrainLoop::validate() {
     torch::NoGradGuard no_grad;
     model_->eval();
-    torch::Tensor sum = torch::zeros({1}, torch::dtype(torch::kFloat64).device(device_));
+    // [sum of the losses, sequences they are of]: a rank that is asked to stop leaves out the rest.
+    torch::Tensor sum = torch::zeros({2}, torch::dtype(torch::kFloat64).device(device_));
     for (const Batch& batch : batches_.validation()) {
+        if (options_.stop != nullptr && options_.stop->load()) break;
         const torch::Tensor loss = language_model_loss(model_->forward(batch.tokens), batch.targets);
-        sum += loss.to(torch::kFloat64) * batch.tokens.size(0);
+        sum[0] += loss.to(torch::kFloat64) * batch.tokens.size(0);
+        sum[1] += batch.tokens.size(0);
     }
     model_->train();
     if (auto summed = collectives_.all_reduce_sum(sum)->wait(); !summed || !first_rank()) return summed;
     const std::int64_t sequences = batches_.validation_sequences();
-    const double loss = sum.item<double>() / static_cast<double>(sequences);
+    const torch::Tensor host = sum.to(torch::kCPU);
+    if (host[1].item<double>() < static_cast<double>(sequences)) return {};  // stopped: the part is not the whole
+    const double loss = host[0].item<double>() / static_cast<double>(sequences);
     if (auto recorded = recorder_.points(updates_, {{series::validation_loss, loss}}); !recorded) return recorded;
     return tell("validation",
                 fmt::format("Validation loss {:.3f} after step {}, over {} sequences.", loss, updates_, sequences),
@@ -193,7 +198,7 @@ Result<void> TrainLoop::sample() {
     const std::string& prompt = plan_.training.sample_prompt;
     const std::string text =
         generate(*model_, prompt, sample_length, sample_temperature, static_cast<std::uint64_t>(plan_.training.seed),
-                 std::min(plan_.data.sequence_length, plan_.model.max_position));
+                 std::min(plan_.data.sequence_length, plan_.model.max_position), options_.stop);
     return tell("sample", text, {{"prompt", prompt}});
 }
 

@@ -13,9 +13,10 @@
 namespace plimsoll::engine {
 
 struct TrainerOptions {
-    std::filesystem::path run;                ///< the run folder (layout: core/run/run_folder.h)
-    const std::atomic<bool>* stop = nullptr;  ///< set by SIGTERM: end after this step, with a checkpoint
-    Seconds timeout = 120;                    ///< of a collective: a rank that is silent for longer is given up
+    std::filesystem::path run;  ///< the run folder (layout: core/run/run_folder.h)
+    /// Set by SIGTERM: end after this step, with a checkpoint. A sample or a validation that it meets is cut short.
+    const std::atomic<bool>* stop = nullptr;
+    Seconds timeout = 120;  ///< of a collective: a rank that is silent for longer is given up
 };
 
 enum class TrainOutcome { Finished, Stopped };

@@ -99,6 +99,26 @@ TEST(Generate, AnEmptyPromptStartsALine) {
     EXPECT_EQ(generate(model, "", 2, 0, 1, 10), "\x0B\x0C");
 }
 
+TEST(Generate, AStopEndsTheTextBetweenTwoTokens) {
+    class Stopped : public Alphabet {
+    public:
+        using Alphabet::Alphabet;
+        Tensor forward(const Tensor& tokens) override {
+            stop = ++calls == 3;
+            return Alphabet::forward(tokens);
+        }
+        std::atomic<bool> stop{false};
+        int calls = 0;
+    };
+    Stopped model(byte_plan());
+    EXPECT_EQ(generate(model, "a", 160, 0, 1, 10, &model.stop), "abcd");  // the token it was at is kept
+    EXPECT_EQ(model.calls, 3);
+    EXPECT_TRUE(model.is_training());
+    model.stop = true;
+    EXPECT_EQ(generate(model, "a", 160, 0, 1, 10, &model.stop), "a");
+    EXPECT_EQ(model.calls, 3);
+}
+
 TEST(Generate, AModelThatBrokeEndsTheText) {
     Alphabet model(byte_plan(), std::numeric_limits<double>::quiet_NaN());
     EXPECT_TRUE(generate(model, "a", 3, 1, 1, 10).starts_with("a"));

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -61,6 +62,29 @@ TEST_F(Faults, SigtermEndsAllRanksAfterTheSameStepWithACheckpoint) {
     EXPECT_TRUE(std::filesystem::exists(checkpoint(run(), static_cast<int>(last)) / "model.safetensors"));
     ASSERT_EQ(events_of(store, "stop").size(), 1U);
     EXPECT_EQ(events_of(store, "stop")[0].step, last);
+}
+
+TEST_F(Faults, AStopEndsTheSampleThatIsBeingWritten) {
+    Plan slow = endless(2);
+    slow.model.preset.clear();
+    slow.model.hidden_size = 512;
+    slow.model.ffn_hidden_size = 2048;
+    slow.model.num_layers = 8;
+    slow.training.sample_every = 1;
+    slow.training.sample_prompt = "";
+    write_plan(run(), slow);
+    Ranks ranks(run(), 2);
+    // Rank 0 is at its first sample (160 bytes) as soon as the first step is recorded.
+    ASSERT_TRUE(wait_for_points(run(), "loss", 1));
+    ranks.rank(0).signal(SIGTERM);
+    ranks.rank(1).signal(SIGTERM);
+    EXPECT_THAT(ranks.wait(), Each(0)) << ranks.rank(0).errors() << ranks.rank(1).errors();
+    const auto store = recorded(run());
+    ASSERT_EQ(events_of(store, "sample").size(), 1U);
+    // Characters, not bytes: an untrained model writes what is repaired to three-byte U+FFFD.
+    const std::string& text = events_of(store, "sample")[0].sentence;
+    EXPECT_LT(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }), 80) << text;
+    EXPECT_EQ(events_of(store, "stop").at(0).step, 2U);
 }
 
 TEST_F(Faults, AStoppedRunGoesOnAsIfNothingHadHappened) {
