@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/estimate/reduce_bucket.h"
 #include "core/estimate/terms.h"
 
 namespace plimsoll {
@@ -8,8 +9,8 @@ namespace {
 
 std::string number(Count count) { return format_count(count.value()); }
 
-/// DeepSpeed's defaults, in elements: reduce_bucket_size, stage3_max_live_parameters.
-constexpr std::int64_t reduce_bucket = 500'000'000, live_parameters = 1'000'000'000;
+/// DeepSpeed's default stage3_max_live_parameters, in elements.
+constexpr std::int64_t live_parameters = 1'000'000'000;
 
 }  // namespace
 
@@ -64,11 +65,13 @@ std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice) {
             fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib),
             "PyTorch DDP, gradient_as_bucket_view (Li et al. 2020)");
     if (sharding(layout).dense > 1 && layout.zero_stage >= 1) {
-        const Count elements = std::min(Count(reduce_bucket), slice.total);
-        add("reduce_bucket", "Gradient reduce bucket", gradient * elements,
-            fmt::format("{} B × min(5e8, P) = {} × {}; the all-gather of parameters writes in place", gradient,
-                        gradient, number(elements)),
-            "DeepSpeed reduce_bucket_size, default 5e8 elements");
+        const Count elements = reduce_bucket_elements(slice);
+        const auto buckets = reduce_buckets(plan);
+        add("reduce_bucket", buckets == 1 ? "Gradient reduce bucket" : "Gradient reduce buckets",
+            buckets * gradient * elements,
+            fmt::format("{0}{1} B × min(5e8, P) = {0}{1} × {2}; the all-gather of parameters writes in place",
+                        buckets == 1 ? "" : fmt::format("{} × ", buckets), gradient, number(elements)),
+            "DeepSpeed reduce_bucket_size, default 5e8 elements; two under overlap_comm in stages 1 and 2");
     }
     if (sharding(layout).dense > 1 && layout.zero_stage >= 3) {
         const Count elements = std::min(Count(live_parameters), slice.total);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/base/units.h"
+#include "core/estimate/reduce_bucket.h"
 #include "core/interop/deepspeed_parts.h"
 #include "core/plan/parameters.h"
 
@@ -11,12 +11,12 @@ namespace {
 
 std::string_view offload_name(Offload offload) { return offload_names[static_cast<std::size_t>(offload)]; }
 
-/// Elements of a bucket: DeepSpeed allocates it whole, so never more than there are parameters. Even: stages 1 and 2
-/// split the all-gather bucket in two.
+/// That of the stage with the most parameters: the file is the same for all. Even, because stages 1 and 2 split the
+/// all-gather bucket in two.
 std::int64_t bucket_elements(const Plan& plan) {
-    const bool fp32 = plan.numerics.dtype == Dtype::Fp32 || plan.numerics.fp32_gradients;
-    const std::int64_t wanted = plan.training.bucket_mib * MiB / (fp32 ? 4 : 2);
-    const std::int64_t elements = std::min(wanted, count_parameters(plan.model).total);
+    Count largest;
+    for (const Slice& stage : slices(plan)) largest = std::max(largest, reduce_bucket_elements(stage));
+    const std::int64_t elements = largest.value();
     return std::max<std::int64_t>(elements - elements % 2, 2);
 }
 
@@ -78,7 +78,7 @@ Json zero_optimization(const Plan& plan, Notes& notes) {
     if (stage == 0) return zero;
 
     zero["contiguous_gradients"] = true;
-    zero["overlap_comm"] = plan.layout.pp == 1;  // the pipeline engine cannot
+    zero["overlap_comm"] = overlaps_reduction(plan);
     zero["reduce_scatter"] = true;
     zero["reduce_bucket_size"] = bucket_elements(plan);
     if (stage < 3) {

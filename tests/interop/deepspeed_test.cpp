@@ -8,6 +8,7 @@
 
 #include <set>
 
+#include "core/estimate/estimate.h"
 #include "core/plan/parameters.h"
 #include "core/plan/presets.h"
 
@@ -142,17 +143,45 @@ TEST(DeepSpeedExport, Fp32GradientsAreAccumulatedAndReducedInFp32) {
     EXPECT_EQ(exported(plan).json.at("communication_data_type"), "fp32");
 }
 
-TEST(DeepSpeedExport, BucketIsCountedInElements) {
+TEST(DeepSpeedExport, BucketIsTheOneThatTheEstimateCounts) {
+    for (const char* preset : {"llama-7b", "gpt2"}) {
+        for (const bool fp32_gradients : {false, true}) {
+            Plan plan = base();
+            plan.model = *model_preset(preset);
+            plan.numerics.fp32_gradients = fp32_gradients;
+            plan.training.bucket_mib = 50;  // of Plimsoll's own engine
+            const Json zero = exported(plan).json.at("zero_optimization");
+            // DeepSpeed's default is 5e8; GPT-2 has fewer parameters.
+            const std::int64_t elements = preset == std::string("gpt2") ? 124'439'808 : 500'000'000;
+            EXPECT_EQ(zero.at("reduce_bucket_size"), elements);
+            EXPECT_EQ(zero.at("allgather_bucket_size"), elements);
+            EXPECT_EQ(zero.at("overlap_comm"), true);
+            const auto estimate = estimate_memory(plan);
+            ASSERT_TRUE(estimate) << estimate.error().message;
+            // overlap_comm: a second bucket is filled while the first one travels.
+            EXPECT_EQ(estimate->fullest().find("reduce_bucket")->bytes, 2 * (fp32_gradients ? 4 : 2) * elements);
+        }
+    }
+}
+
+TEST(DeepSpeedExport, OfAPipelineTheLargestStageGivesTheBucket) {
     Plan plan = base();
-    plan.training.bucket_mib = 50;
-    EXPECT_EQ(exported(plan).json.at("zero_optimization").at("reduce_bucket_size"), 26'214'400);  // 50 MiB of bf16
-    plan.numerics.fp32_gradients = true;
-    EXPECT_EQ(exported(plan).json.at("zero_optimization").at("reduce_bucket_size"), 13'107'200);
+    plan.model = *model_preset("gpt2-xl");
+    plan.layout.dp = 2;
+    plan.layout.pp = 4;
+    plan.layout.zero_stage = 1;
+    const Json zero = exported(plan).json.at("zero_optimization");
+    const auto estimate = estimate_memory(plan);
+    ASSERT_TRUE(estimate) << estimate.error().message;
+    // 12 of 48 layers of 30,740,800, token and position embeddings of (50,257 + 1,024) x 1,600
+    EXPECT_EQ(zero.at("reduce_bucket_size"), 12 * 30'740'800 + (50'257 + 1'024) * 1'600);
+    EXPECT_EQ(zero.at("overlap_comm"), false);
+    EXPECT_EQ(estimate->stages.at(0).find("reduce_bucket")->bytes,
+              2 * zero.at("reduce_bucket_size").get<std::int64_t>());
 }
 
 TEST(DeepSpeedExport, BucketIsNotLargerThanTheModelAndEven) {
     Plan plan = base();
-    plan.training.bucket_mib = 100'000;
     plan.model = *model_preset("gpt2");
     plan.model.hidden_size = 3;
     plan.model.num_heads = plan.model.num_kv_heads = 1;

@@ -215,11 +215,10 @@ void add_layouts(Writer& writer) {
             plan.layout.zero_stage = 3;
         });
     }
-    writer.add("tiny-model-huge-bucket", [](Plan& plan) {
+    writer.add("model-below-a-bucket", [](Plan& plan) {
         plan.model = Writer::model("gpt2-tiny");
         plan.layout.zero_stage = 2;
         plan.data.sequence_length = 64;
-        plan.training.bucket_mib = 100'000;
     });
     writer.add("no-clipping-no-decay", [](Plan& plan) {
         plan.optimizer.clip = 0;

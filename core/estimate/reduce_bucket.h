@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSpeed's gradient buckets under ZeRO: one rule for what is counted and what is exported.
+#pragma once
+
+#include <algorithm>
+
+#include "core/estimate/slice.h"
+
+namespace plimsoll {
+
+/// Elements of a bucket (reduce_bucket_size): DeepSpeed's own default, but never more than the rank holds, since it is
+/// allocated whole.
+inline Count reduce_bucket_elements(const Slice& slice) { return std::min(Count(500'000'000), slice.total); }
+
+/// Whether gradients are reduced while backward computes (overlap_comm): DeepSpeed's pipeline engine cannot.
+inline bool overlaps_reduction(const Plan& plan) { return plan.layout.pp == 1; }
+
+/// Buckets that a rank holds: stages 1 and 2 fill one while the other travels (stage_1_and_2.py, setup_buckets).
+inline std::int64_t reduce_buckets(const Plan& plan) {
+    return plan.layout.zero_stage < 3 && overlaps_reduction(plan) ? 2 : 1;
+}
+
+}  // namespace plimsoll
