@@ -6,7 +6,7 @@
 //   control            commands appended by anyone, a line each: "stop", "kill"; removed at the end of a run
 //   telemetry/rank-R.rec, telemetry/supervisor.rec
 //   logs/rank-R.log    what the rank printed
-//   checkpoints/step-00000100/{model.safetensors, optimizer.safetensors, state.json}
+//   checkpoints/step-00000100/{model.safetensors, optimizer.safetensors, config.json, state.json}
 #pragma once
 
 #include <array>

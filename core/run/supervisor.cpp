@@ -21,6 +21,7 @@
 #include "core/run/process.h"
 #include "core/run/run_lock.h"
 #include "core/run/store_process.h"
+#include "core/telemetry/last_step.h"
 #include "core/telemetry/writer.h"
 
 namespace plimsoll {
@@ -285,7 +286,8 @@ private:
 
     void event(const std::string& kind, const std::string& sentence) {
         // An event that cannot be written (disk full) is not worth the run.
-        (void)record_.event({0, wall_clock(), kind, sentence, Json::object()});
+        const std::uint64_t step = last_recorded_step(run_.telemetry_path(0));
+        (void)record_.event({step, wall_clock(), kind, sentence, Json::object()});
     }
 
     const RunFolder& run_;

@@ -138,6 +138,13 @@ std::uint64_t ByteReader::number(std::size_t size) {
     return value;
 }
 
+FrameScanner FrameScanner::from(std::uint64_t offset) {
+    FrameScanner scanner;
+    scanner.offset_ = scanner.good_end_ = offset;
+    scanner.seeking_ = true;
+    return scanner;
+}
+
 Result<void> FrameScanner::scan(int fd, std::uint64_t file_size, Bytes limit,
                                 const std::function<void(std::string_view)>& take) {
     if (offset_ == 0) {

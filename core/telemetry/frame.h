@@ -52,6 +52,10 @@ private:
 /// again, as the file grows) and by the writer (once, to find where the good part ends).
 class FrameScanner {
 public:
+    FrameScanner() = default;
+    /// Starts at the first good frame at or after `offset` (not 0), wherever in a frame that is.
+    static FrameScanner from(std::uint64_t offset);
+
     /// Hands out the payload of each good frame in [offset, offset + limit); `fd` is read with pread. Stops before a
     /// torn tail. After damage it looks for the next good frame, with bounded effort a call.
     /// Error when the file is no record file.

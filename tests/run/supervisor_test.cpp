@@ -8,6 +8,7 @@
 
 #include "core/run/run_lock.h"
 #include "core/telemetry/reader.h"
+#include "core/telemetry/writer.h"
 #include "tests/run/run_fixture.h"
 
 namespace plimsoll {
@@ -97,6 +98,27 @@ TEST_F(SupervisorTest, StopEndsAfterTheStepWithoutKilling) {
     EXPECT_EQ(event_kinds(run), (std::vector<std::string>{"supervise", "stop_requested", "stopped"}));
     EXPECT_FALSE(std::filesystem::exists(run.control_path())) << "an old command must not stop the next run";
     expect_nobody_left();
+}
+
+TEST_F(SupervisorTest, EventsCarryTheStepAtWhichTheyHappened) {
+    ranks_do("train");
+    const RunFolder run = make_run();
+    const auto record = [&](std::uint64_t step) {
+        auto writer = TelemetryWriter::open(run.telemetry_path(0));
+        ASSERT_TRUE(writer) << writer.error().message;
+        ASSERT_TRUE(writer->points(step, 1, {{"loss", 3}}));
+    };
+    record(57);  // of the start before
+    stopped_at_work(run, [&] {
+        record(61);
+        EXPECT_TRUE(run.request("stop"));
+    });
+    const auto batch = TelemetryReader(run.telemetry_path(-1)).poll();
+    ASSERT_TRUE(batch);
+    ASSERT_EQ(batch->events.size(), 3U);
+    EXPECT_EQ(batch->events[0].step, 57U);
+    EXPECT_EQ(batch->events[1].step, 61U);
+    EXPECT_EQ(batch->events[2].step, 61U);
 }
 
 TEST_F(SupervisorTest, StopIsCompleteWithinTwoSecondsWhenWorkersIgnoreIt) {
