@@ -46,10 +46,13 @@ install_libtorch() {
         note "LibTorch: there"
         return
     fi
-    note "unpacking LibTorch (1.2 GB, about a minute)"
+    note "fetching and unpacking LibTorch (1.2 GB, about a minute)"
     [ -x "$root/.deps/venv/bin/pip" ] || /usr/bin/python3 -m venv "$root/.deps/venv"
+    # A terminal shows how far the download is; a log keeps to what went wrong.
+    local quiet=-q
+    [ ! -t 1 ] || quiet=
     # shellcheck disable=SC2086
-    "$root/.deps/venv/bin/pip" install --no-deps --progress-bar on --disable-pip-version-check -q $torch_requirements ||
+    "$root/.deps/venv/bin/pip" install --no-deps --progress-bar on --disable-pip-version-check $quiet $torch_requirements ||
         die "the LibTorch wheel could not be installed: is the network there, and are 5 GB free?"
     printf '%s' "$torch_requirements" >"$stamp"
 }
