@@ -2,6 +2,8 @@
 // plimsoll estimate: training memory per rank, term by term.
 #include "core/estimate/estimate.h"
 
+#include <optional>
+
 #include "app/cli/layout_change.h"
 #include "app/cli/memory_report.h"
 #include "app/cli/plan_arguments.h"
@@ -15,7 +17,7 @@ namespace {
 struct Arguments {
     PlanArguments plan;
     std::string gpu;
-    std::int64_t gpus = 0;
+    std::optional<std::int64_t> gpus;
     bool json = false;
     bool sources = false;
 };
@@ -31,7 +33,7 @@ Result<Plan> on_hardware(Plan plan, const Arguments& arguments) {
         }
         plan.cluster.usable_gib = 0;  // what the plan said was about another card
     }
-    return arguments.gpus != 0 ? with_gpus(std::move(plan), arguments.gpus) : Result<Plan>(std::move(plan));
+    return arguments.gpus ? with_gpus(std::move(plan), *arguments.gpus) : Result<Plan>(std::move(plan));
 }
 
 Result<int> estimate(Arguments& arguments) {

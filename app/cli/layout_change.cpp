@@ -10,6 +10,9 @@ namespace plimsoll::cli {
 
 namespace {
 
+/// As many as layout.dp may say: what is multiplied by it stays within 64 bits.
+constexpr std::int64_t most_gpus = 1'048'576;
+
 /// Shares the global batch among `dp` ranks: micro_batch stays where it can, accumulation makes up for the rest.
 bool share_batch(Layout& layout, std::int64_t global_batch, std::int64_t dp) {
     if (global_batch % dp != 0) return false;
@@ -27,7 +30,8 @@ bool share_batch(Layout& layout, std::int64_t global_batch, std::int64_t dp) {
 Result<Plan> with_gpus(Plan plan, std::int64_t gpus) {
     Layout& layout = plan.layout;
     const std::int64_t model_ranks = layout.tp * layout.pp * layout.cp;
-    if (gpus < 1) return bad_input("--gpus is {}: 1 or more is needed", gpus);
+    if (gpus < 1 || gpus > most_gpus)
+        return bad_input("--gpus is {}: 1 to {} are allowed", gpus, format_count(most_gpus));
     if (model_ranks < 1 || gpus % model_ranks != 0) {
         return bad_input(
             "{} GPUs cannot be shared among tp x pp x cp = {} x {} x {}: take a multiple of {}, or change the "

@@ -36,6 +36,20 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
                        fmt::join(names, ", "));
 }
 
+/// The name of an option or an argument that was given without anything in it ("" or an unset variable), or "".
+std::string empty_value(const CLI::App& app) {
+    for (const CLI::App* command : app.get_subcommands()) {
+        for (const CLI::Option* option : command->get_options()) {
+            const std::vector<std::string>& given = option->results();
+            // An option that may go without a value (--json) has one empty result then.
+            if (option->get_expected_min() == 0 || option->count() == 0) continue;
+            if (std::find(given.begin(), given.end(), "") != given.end()) return option->get_name();
+        }
+        if (const std::string name = empty_value(*command); !name.empty()) return name;
+    }
+    return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -72,6 +86,9 @@ int main(int argc, char** argv) try {
         return report(
             bad_input("{}; `plimsoll --help` and `plimsoll COMMAND --help` show the usage", one_line(error.what()))
                 .value());
+    }
+    if (const std::string name = empty_value(app); !name.empty()) {
+        return report(bad_input("{} is empty: give it a value, or leave it out", name).value());
     }
     const auto code = work();
     if (!code) return report(code.error());

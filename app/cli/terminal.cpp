@@ -18,6 +18,16 @@ int write_error = 0;
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
+/// A name of 100 kB that somebody gave must not push the rest of the sentence off the screen.
+std::string without_middle(std::string text) {
+    constexpr std::size_t most = 4'000, kept = most / 2;
+    if (text.size() <= most) return text;
+    std::size_t head = kept, tail = text.size() - kept;
+    while (head > 0 && !starts_character(text[head])) --head;
+    while (tail < text.size() && !starts_character(text[tail])) ++tail;
+    return text.substr(0, head) + " … " + text.substr(tail);
+}
+
 }  // namespace
 
 bool is_terminal(std::FILE* stream) {
@@ -118,7 +128,7 @@ void say(std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && write_error == 0) write_error = errno;
 }
 
-void warn(std::string_view sentence) { fmt::print(stderr, "plimsoll: {}\n", sentence); }
+void warn(std::string_view sentence) { fmt::print(stderr, "plimsoll: {}\n", without_middle(printable(sentence))); }
 
 Result<void> finish_output() {
     if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;

@@ -35,7 +35,7 @@ std::string printable(std::string_view text);
 
 /// Writes to standard output; an error (disk full) is remembered and reported by finish_output().
 void say(std::string_view text);
-/// Writes a line to standard error.
+/// Writes a line to standard error: one, and no more than some screens of it, whatever the sentence quotes.
 void warn(std::string_view sentence);
 /// Flushes; an error when something could not be written.
 Result<void> finish_output();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll train: starts a run and shows how it goes until it ends.
+#include <optional>
+
 #include "app/cli/interrupt.h"
 #include "app/cli/layout_change.h"
 #include "app/cli/plan_arguments.h"
@@ -13,8 +15,7 @@ namespace {
 
 struct Arguments {
     PlanArguments plan;
-    std::int64_t ranks = 0;
-    std::int64_t steps = -1;
+    std::optional<std::int64_t> ranks, steps;
     std::string data;
     std::string run;
     bool resume = false;
@@ -22,17 +23,18 @@ struct Arguments {
 };
 
 Result<Plan> with_options(Plan plan, const Arguments& arguments) {
-    if (arguments.steps >= 0) {
-        if (arguments.steps == 0) return bad_input("--steps is 0: 1 or more is needed");
-        plan.training.steps = arguments.steps;
-        if (plan.lr.warmup_steps > arguments.steps) {
-            warn(fmt::format("lr.warmup_steps is {} now, not {}: the run has {} steps", arguments.steps,
-                             plan.lr.warmup_steps, arguments.steps));
-            plan.lr.warmup_steps = arguments.steps;
+    if (arguments.steps) {
+        const std::int64_t steps = *arguments.steps;
+        if (steps < 1) return bad_input("--steps is {}: 1 or more is needed", steps);
+        plan.training.steps = steps;
+        if (plan.lr.warmup_steps > steps) {
+            warn(fmt::format("lr.warmup_steps is {} now, not {}: the run has {} steps", steps, plan.lr.warmup_steps,
+                             steps));
+            plan.lr.warmup_steps = steps;
         }
     }
     if (!arguments.data.empty()) plan.data.path = arguments.data;
-    if (arguments.ranks != 0) return with_ranks(std::move(plan), arguments.ranks);
+    if (arguments.ranks) return with_ranks(std::move(plan), *arguments.ranks);
     return plan;
 }
 

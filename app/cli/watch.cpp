@@ -142,9 +142,15 @@ Result<int> watch(const Arguments& arguments) {
             follow_as_lines(telemetry, steps);
     }
     read_all(telemetry);
+    const auto state = run->state();
+    if (telemetry.series().series().empty() && telemetry.series().events().empty()) {
+        // Nothing to see but what is wrong.
+        if (!state) return tl::unexpected(state.error());
+        if (const auto problems = telemetry.problems(); !problems.empty()) return bad_input("{}", problems.front());
+    }
     TerminalSize size = terminal_size();
     size.rows = std::max(size.rows, 44);  // what is printed once may scroll
-    print_view(telemetry, run->state(), steps, size, "\n");
+    print_view(telemetry, state, steps, size, "\n");
     return 0;
 }
 

@@ -36,7 +36,8 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     std::error_code error;
     while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
     const fs::space_info space = fs::space(there, error);
-    if (!error && space.available < static_cast<std::uintmax_t>(needed) + 1 * MiB) {
+    // A place without blocks (/proc) is no disk: that nothing can be made there is said when it is tried.
+    if (!error && space.capacity > 0 && space.available < static_cast<std::uintmax_t>(needed) + 1 * MiB) {
         return bad_input(
             "the disk is too full: the checkpoints of this run need {} at {}, {} are free; free some room, "
             "choose another place with --run, or set training.keep_checkpoints=1",

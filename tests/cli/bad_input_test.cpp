@@ -107,6 +107,77 @@ TEST_F(BadInputTest, DiskThatIsTooFullIsToldBeforeAnythingIsMade) {
     expect_refused({"export", "deepspeed", "-o", "/dev/full/ds.json"}, "/dev/full/ds.json");
 }
 
+TEST_F(BadInputTest, EmptyValuesAreNotTakenForLeftOutOnes) {
+    expect_refused({"train", "--run", ""}, "--run is empty");
+    expect_refused({"train", "--data", "", "--run", path("run")}, "--data is empty");
+    expect_refused({"estimate", ""}, "PLAN is empty");
+    expect_refused({"estimate", "llama-7b", "--gpu", ""}, "--gpu is empty");
+    expect_refused({"export", "deepspeed", "llama-7b", "-o", ""}, "--output is empty");
+    expect_refused({"import", "hf", ""}, "CONFIG is empty");
+    expect_refused({"watch", ""}, "RUN is empty");
+    EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "store"));
+}
+
+TEST_F(BadInputTest, CountsOutOfRangeAreRefusedAndNotTakenForDefaults) {
+    for (const char* gpus : {"0", "-4", "1048577", "9223372036854775807"}) {
+        expect_refused({"estimate", "llama-7b", "--gpus", gpus}, std::string("--gpus is ") + gpus);
+    }
+    for (const char* ranks : {"0", "-1", "4097"}) {
+        expect_refused({"train", "--ranks", ranks, "--run", path("run")}, std::string("--ranks is ") + ranks);
+    }
+    expect_refused({"train", "--steps", "-1", "--run", path("run")}, "--steps is -1");
+    EXPECT_EQ(plimsoll({"estimate", "llama-7b", "--gpus", "1048576"}).code, 0);
+}
+
+TEST_F(BadInputTest, WhatIsQuotedStaysOnOneLineAndOnTheScreen) {
+    expect_refused({"estimate", "a\nb.json"}, "a b.json");
+    expect_refused({"estimate", "\x1b[31mred"}, "\"[31mred\"");
+    expect_refused({"estimate", std::string(100'000, 'x')}, "give a plan file or one of: cpu-demo");
+    EXPECT_LT(plimsoll({"estimate", std::string(100'000, 'x')}).err.size(), 5'000U);
+}
+
+TEST_F(BadInputTest, HostileFilesNeitherHangNorFillTheMemory) {
+    for (const char* device : {"/dev/zero", "/dev/urandom", "/dev/null"}) {
+        expect_all_refuse({device}, "not a regular file");
+        expect_refused({"import", "hf", device}, "not a regular file");
+        expect_refused({"train", "--data", device, "--run", path("run")}, "not a regular file");
+    }
+    ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+    expect_refused({"import", "hf", path("pipe")}, "not a regular file");
+    expect_refused({"train", "--data", path("pipe"), "--run", path("run")}, "not a regular file");
+    put_contents(folder / "deep.json", std::string(1'000'000, '['));
+    expect_all_refuse({path("deep.json")}, "nested deeper");
+    put_contents(folder / "program", std::string("\x7f"
+                                                 "ELF\x02\x01\x01\0",
+                                                 8) +
+                                         std::string(10'000, '\1'));
+    expect_all_refuse({path("program")}, "not valid JSON");
+    expect_refused({"train", "--data", path("program"), "--run", path("run")}, "is not text: byte 7 is NUL");
+    put_contents(folder / "huge.txt", "");
+    std::filesystem::resize_file(folder / "huge.txt", 20ULL << 30);  // sparse
+    expect_refused({"train", "--data", path("huge.txt"), "--run", path("run")}, "holds more than 4.00 GiB");
+    for (const char* number : {"NaN", "Infinity", "1e400", "1e300", "-1", "99999999999999999999", "null", "\"nan\""}) {
+        put_contents(folder / "number.json", fmt::format(R"({{"plimsoll": 1, "layout": {{"dp": {}}}}})", number));
+        expect_all_refuse({path("number.json")}, "number.json");
+    }
+}
+
+TEST_F(BadInputTest, RunFolderThatIsDamagedIsSaidToBe) {
+    std::filesystem::create_directories(folder / "damaged/telemetry");
+    put_contents(folder / "damaged/plan.json", R"({"plimsoll": 1})");
+    put_contents(folder / "damaged/run.json", "{}");
+    expect_refused({"watch", path("damaged")}, "run.json does not say how the run stands");
+    expect_refused({"stop", path("damaged")}, "run.json does not say how the run stands");
+    put_contents(folder / "damaged/run.json", R"({"status": "finished"})");
+    put_contents(folder / "damaged/telemetry/rank-0.rec", "In the beginning");
+    expect_refused({"watch", path("damaged")}, "not a record file");
+}
+
+TEST_F(BadInputTest, PlaceThatIsNoDiskIsNotCalledFull) {
+    expect_refused({"train", "--data", path("corpus.txt"), "--run", "/proc/nothing/run"}, "cannot make the run folder");
+}
+
 TEST_F(BadInputTest, RunsThatAreNotThereAreNamed) {
     expect_refused({"watch", "nothing-here"}, "nothing-here");
     expect_refused({"watch"}, "there is no run");
