@@ -23,15 +23,30 @@ std::int64_t checkpoints_at_once(const Training& training) {
     return std::min(written, std::max<std::int64_t>(training.keep_checkpoints, 1) + 1);
 }
 
+/// Checkpoints that an earlier start of the run has left.
+std::int64_t checkpoints_at(const fs::path& place) {
+    std::int64_t count = 0;
+    std::error_code error;
+    for (fs::directory_iterator it(place / "checkpoints", error), end; !error && it != end; it.increment(error)) {
+        count += it->path().filename().string().starts_with("step-") ? 1 : 0;
+    }
+    return count;
+}
+
 }  // namespace
+
+Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
+    const std::int64_t to_come = std::max<std::int64_t>(checkpoints_at_once(plan.training) - checkpoints_at(place), 1);
+    // Weights and Adam's two moments, in fp32: 12 bytes a parameter.
+    return count_parameters(plan.model).total * 12 * to_come;
+}
 
 Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
     if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
 
-    // Weights and Adam's two moments, in fp32: 12 bytes a parameter.
-    const Bytes needed = count_parameters(plan.model).total * 12 * checkpoints_at_once(plan.training);
+    const Bytes needed = checkpoint_room(plan, place);
     fs::path there = fs::absolute(place);
     std::error_code error;
     while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();

@@ -39,6 +39,10 @@ Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& option
 /// here, the corpus loads, and the checkpoints fit on the disk that `place` (the run folder to be) is on.
 Result<void> check_start(const Plan& plan, const std::filesystem::path& place);
 
+/// What the run's checkpoints will take on the disk at most, beyond those that are in `place` already: old ones go as
+/// new ones come.
+Bytes checkpoint_room(const Plan& plan, const std::filesystem::path& place);
+
 /// Sentences about a start that works but will disappoint (more threads than cores).
 std::vector<std::string> start_warnings(const Plan& plan);
 

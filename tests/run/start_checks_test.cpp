@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "core/plan/parameters.h"
 #include "tests/run/run_fixture.h"
 
 namespace plimsoll {
@@ -19,6 +20,20 @@ TEST_F(StartChecks, StartIsCheckedBeforeAnythingIsMade) {
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().kind, Error::Kind::BadInput);
     EXPECT_THAT(full.error().message, HasSubstr("the disk is too full"));
+}
+
+TEST_F(StartChecks, CheckpointsThatAreThereNeedNoRoomAgain) {
+    const Bytes one = count_parameters(plan.model).total * 12;  // weights and two moments in fp32
+    plan.training.steps = 300;
+    plan.training.checkpoint_every = 20;
+    plan.training.keep_checkpoints = 3;
+    EXPECT_EQ(checkpoint_room(plan, folder / "run"), 4 * one) << "three are kept while the next one is written";
+    for (int step : {20, 40, 60}) {
+        std::filesystem::create_directories(folder / fmt::format("run/checkpoints/step-{:08}", step));
+        EXPECT_EQ(checkpoint_room(plan, folder / "run"), (4 - step / 20) * one);
+    }
+    plan.training.keep_checkpoints = 1;
+    EXPECT_EQ(checkpoint_room(plan, folder / "run"), one) << "the next one, before an old one goes";
 }
 
 TEST_F(StartChecks, MoreThreadsThanCoresIsAWarningNotAnError) {
