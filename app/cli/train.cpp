@@ -96,6 +96,7 @@ Result<int> train(Arguments& arguments) {
     const auto& [plan, folder] = *found;
     // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
     if (auto start = check_start(plan, folder); !start) return tl::unexpected(start.error());
+    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
     for (const std::string& warning : start_warnings(plan)) warn(warning);
     const auto run = RunFolder::create(folder, plan, arguments.resume);
     if (!run) return tl::unexpected(run.error());

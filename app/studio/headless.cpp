@@ -75,6 +75,7 @@ int run_headless(const Options& options) {
     const std::filesystem::path place = new_run_path(*plan);
     // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
     if (const Result<void> checked = check_start(*plan, place); !checked) return refuse(checked.error());
+    if (const auto worker = find_worker(); !worker) return refuse(worker.error());
     for (const std::string& warning : start_warnings(*plan)) cli::warn(warning);
     const Result<RunFolder> run = RunFolder::create(place, *plan, false);
     if (!run) return refuse(run.error());

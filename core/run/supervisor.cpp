@@ -35,18 +35,6 @@ constexpr int tick_ms = 40;
 
 double since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-Result<fs::path> find_worker(const SupervisorOptions& options) {
-    const char* named = std::getenv("PLIMSOLL_WORKER");
-    const fs::path worker = !options.worker.empty() ? options.worker
-                            : named != nullptr      ? fs::path(named)
-                                                    : program_folder() / "plimsoll-worker";
-    if (::access(worker.c_str(), X_OK) == 0) return fs::absolute(worker);
-    return bad_input(
-        "cannot train: {} is not there; this build has no engine (packaging/setup fetches LibTorch, then "
-        "build with -DPLIMSOLL_ENGINE=ON)",
-        worker.string());
-}
-
 struct Worker {
     int rank = 0;
     Process process;
@@ -311,6 +299,18 @@ private:
 
 }  // namespace
 
+Result<fs::path> find_worker(const fs::path& wanted) {
+    const char* named = std::getenv("PLIMSOLL_WORKER");
+    const fs::path worker = !wanted.empty()    ? wanted
+                            : named != nullptr ? fs::path(named)
+                                               : program_folder() / "plimsoll-worker";
+    if (::access(worker.c_str(), X_OK) == 0) return fs::absolute(worker);
+    return bad_input(
+        "cannot train: {} is not there; this build has no engine (packaging/setup fetches LibTorch, then "
+        "build with -DPLIMSOLL_ENGINE=ON)",
+        worker.string());
+}
+
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options) {
     const auto lock = RunLock::take(run.lock_path());
     if (!lock) return tl::unexpected(lock.error());
@@ -328,7 +328,7 @@ Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& option
     if (!plan) return refuse(plan.error());
     state.world_size = plan->layout.world_size();
     if (auto written = run.write_state(state); !written) return refuse(written.error());
-    const auto worker = find_worker(options);
+    const auto worker = find_worker(options.worker);
     if (!worker) return refuse(worker.error());
     auto record = TelemetryWriter::open(run.telemetry_path(-1));
     if (!record) return refuse(record.error());

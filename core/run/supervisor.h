@@ -39,6 +39,10 @@ Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& option
 /// here, the corpus loads, and the checkpoints fit on the disk that `place` (the run folder to be) is on.
 Result<void> check_start(const Plan& plan, const std::filesystem::path& place);
 
+/// The program that is started for each rank: `wanted`, or else $PLIMSOLL_WORKER, or plimsoll-worker beside this
+/// program. The error says that this build has no engine.
+Result<std::filesystem::path> find_worker(const std::filesystem::path& wanted = {});
+
 /// What the run's checkpoints will take on the disk at most, beyond those that are in `place` already: old ones go as
 /// new ones come.
 Bytes checkpoint_room(const Plan& plan, const std::filesystem::path& place);

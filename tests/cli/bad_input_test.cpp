@@ -174,6 +174,12 @@ TEST_F(BadInputTest, RunFolderThatIsDamagedIsSaidToBe) {
     expect_refused({"watch", path("damaged")}, "not a record file");
 }
 
+TEST_F(BadInputTest, BuildWithoutAnEngineSaysSoAndLeavesNothingBehind) {
+    ::setenv("PLIMSOLL_WORKER", path("none").c_str(), 1);
+    expect_refused({"train", "--data", path("corpus.txt"), "--run", path("run")}, "this build has no engine");
+    EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
 TEST_F(BadInputTest, PlaceThatIsNoDiskIsNotCalledFull) {
     expect_refused({"train", "--data", path("corpus.txt"), "--run", "/proc/nothing/run"}, "cannot make the run folder");
 }

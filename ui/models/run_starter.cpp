@@ -40,6 +40,7 @@ Result<QString> startRun(const Plan& plan) {
         return failed("{} is missing: build or install the whole of Plimsoll, then try again", program.string());
     const std::filesystem::path place = new_run_path(plan);
     if (const Result<void> checked = check_start(plan, place); !checked) return tl::unexpected(checked.error());
+    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
     const Result<RunFolder> run = RunFolder::create(place, plan, false);
     if (!run) return tl::unexpected(run.error());
     if (const Result<void> started = start_detached(*run, program); !started) return tl::unexpected(started.error());
