@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/estimate.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/pipeline.h"
 
 namespace plimsoll {
 namespace {
@@ -46,15 +46,22 @@ Json to_json(const MemoryEstimate& estimate, const Plan& plan) {
                          {"rule_bytes", rule.rule},
                          {"exact_bytes", rule.exact},
                          {"note", rule.note}});
+    Json bubble = 0.0, closed_form = 0.0;
+    if (plan.layout.pp > 1) {
+        bubble = closed_form = nullptr;
+        if (const auto pipeline = simulate_pipeline(plan)) {
+            bubble = pipeline->timeline.bubble;
+            if (pipeline->closed_form) closed_form = pipeline->closed_form->bubble;
+        }
+    }
     return {{"model", {{"name", plan.model.name}, {"parameters", estimate.parameters}}},
             {"usable_bytes", estimate.usable},
             {"fits", estimate.fits()},
             {"host_bytes", estimate.host},
             {"host_terms", to_json(estimate.host_terms)},
             {"ranks", std::move(ranks)},
-            {"bubble", plan.layout.pp > 1 ? closed_form_bubble(static_cast<int>(plan.layout.pp),
-                                                               static_cast<int>(plan.layout.accumulation))
-                                          : 0.0},
+            {"bubble", std::move(bubble)},
+            {"closed_form_bubble", std::move(closed_form)},
             {"rules", std::move(rules)}};
 }
 

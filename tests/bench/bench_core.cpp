@@ -7,6 +7,7 @@
 #include "core/estimate/estimate.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/schedule/auto_schedule.h"
 #include "core/schedule/simulate.h"
 #include "core/telemetry/pyramid.h"
 
@@ -37,16 +38,34 @@ void estimate(benchmark::State& state) {
 }
 BENCHMARK(estimate)->Unit(benchmark::kMicrosecond);
 
+// Generated, proven and simulated, as with each change of a slider.
 void schedule_and_simulate(benchmark::State& state) {
-    const int stages = static_cast<int>(state.range(0));
-    const int micro_batches = static_cast<int>(state.range(1));
-    const StageTimes times = StageTimes::uniform(stages, 1, 1, 1);
+    const auto kind = static_cast<Schedule>(state.range(0));
+    const ScheduleShape shape{static_cast<int>(state.range(1)), static_cast<int>(state.range(2)), 2};
+    state.SetLabel(schedule_title(kind));
+    const StageTimes times = StageTimes::uniform(shape.ranks * chunks_of(kind, shape.chunks), 1, 1, 1);
     for (auto _ : state) {
-        const auto schedule = make_schedule(Schedule::OneFOneB, {stages, micro_batches});
+        const auto schedule = make_schedule(kind, shape);
         benchmark::DoNotOptimize(simulate(*schedule, times));
     }
 }
-BENCHMARK(schedule_and_simulate)->Args({8, 64})->Args({64, 512})->Unit(benchmark::kMillisecond);
+BENCHMARK(schedule_and_simulate)
+    ->Apply([](benchmark::internal::Benchmark* each) {
+        for (std::int64_t kind = 0; kind < static_cast<std::int64_t>(schedule_names.size()); ++kind)
+            if (static_cast<Schedule>(kind) != Schedule::Zb1p && static_cast<Schedule>(kind) != Schedule::Zb2p)
+                each->Args({kind, 64, 512});
+    })
+    ->Unit(benchmark::kMillisecond);
+
+// The search under a memory limit of two micro-batches a rank.
+void search_zero_bubble(benchmark::State& state) {
+    const ScheduleShape shape{static_cast<int>(state.range(0)), static_cast<int>(state.range(1))};
+    const StageTimes times = StageTimes::uniform(shape.ranks, 10.4, 10.2, 7.7, 0.4);
+    AutoLimits limits;
+    limits.micro_batches = 2.0 * shape.ranks;
+    for (auto _ : state) benchmark::DoNotOptimize(auto_schedule(shape, times, limits));
+}
+BENCHMARK(search_zero_bubble)->Args({8, 64})->Args({32, 256})->Args({64, 512})->Unit(benchmark::kMillisecond);
 
 void query_a_million_points(benchmark::State& state) {
     Pyramid pyramid;

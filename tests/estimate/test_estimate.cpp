@@ -46,6 +46,32 @@ TEST(Estimate, StagesHoldWhatTheirScheduleKeepsInFlight) {
     };
     EXPECT_THAT(in_flight("1f1b"), testing::ElementsAre(4, 3, 2, 1));
     EXPECT_THAT(in_flight("gpipe"), testing::ElementsAre(8, 8, 8, 8));
+    EXPECT_THAT(in_flight("zb-h1"), testing::ElementsAre(4, 4, 4, 4));
+    EXPECT_THAT(in_flight("zb-h2"), testing::ElementsAre(7, 7, 7, 7));
+    EXPECT_THAT(in_flight("zb-v"), testing::ElementsAre(4, 4, 4, 4));
+}
+
+// Narayanan et al. 2021: p + (p - 1) / v micro-batches on the first rank; 4 + 3 / 2 with 2 chunks, 11 half layers'
+// worth.
+TEST(Estimate, ChunksCountForTheirPart) {
+    const auto stages = estimated(gpu_plan("llama-7b", {"layout.pp=4", "layout.accumulation=8",
+                                                        "layout.schedule=interleaved-1f1b", "layout.chunks=2"}))
+                            .stages;
+    EXPECT_EQ(stages.at(0).alive, 11);
+    EXPECT_EQ(stages.at(0).chunks, 2);
+    EXPECT_EQ(stages.at(0).layers, 8);
+    EXPECT_EQ(bytes_of_term(stages.at(0), "activations"), 11 * 4 * stages.at(0).activations_per_layer);
+}
+
+// A folded model has its embedding and its head on the first rank.
+TEST(Estimate, TheHeadOfAVIsOnTheFirstRank) {
+    const auto stages =
+        estimated(gpu_plan("llama-7b", {"layout.pp=4", "layout.accumulation=8", "layout.schedule=zb-v"})).stages;
+    const std::int64_t table = 32000 * 4096, norm = 4096, layer = stages.at(1).parameters / 8;
+    EXPECT_EQ(stages.at(0).parameters, 2 * table + norm + 8 * layer);
+    EXPECT_EQ(stages.at(3).parameters, 8 * layer);
+    EXPECT_NE(stages.at(0).find("logits_and_loss"), nullptr);
+    EXPECT_EQ(stages.at(3).find("logits_and_loss"), nullptr);
 }
 
 TEST(Estimate, ActivationsGrowWithMicroBatchesInFlight) {

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "core/schedule/pipeline.h"
+
 #include "tests/estimate/plans.h"
 
 namespace plimsoll {
@@ -17,7 +19,8 @@ TEST(EstimateJson, HoldsEveryTermInBytesWithFormulaAndSource) {
     EXPECT_EQ(json["usable_bytes"], estimate.usable);
     EXPECT_EQ(json["fits"], estimate.fits());
     EXPECT_EQ(json["host_bytes"], 0);
-    EXPECT_DOUBLE_EQ(json["bubble"].get<double>(), 1.0 / 7);
+    EXPECT_DOUBLE_EQ(json["closed_form_bubble"].get<double>(), 1.0 / 7);
+    EXPECT_DOUBLE_EQ(json["bubble"].get<double>(), simulate_pipeline(plan)->timeline.bubble);
     EXPECT_EQ(json["rules"].size(), 3u);
     ASSERT_EQ(json["ranks"].size(), 2u);
     for (const auto& rank : json["ranks"]) {

@@ -22,6 +22,7 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -115,14 +116,17 @@ TEST_F(Faults, TheOtherRanksEndWithAClearSentenceWhenOneIsKilled) {
     Plan three = endless(3);
     three.layout.micro_batch = 2;
     write_plan(run(), three);
-    Ranks ranks(run(), 3);
+    Ranks ranks(run(), 3, {"--timeout", "20"});
     ASSERT_TRUE(wait_for_points(run(), "loss", 2));
     ranks.rank(1).signal(SIGKILL);
     EXPECT_THAT(ranks.wait(), ElementsAre(1, 128 + SIGKILL, 1));
+    // Gloo tells most ranks at once that a peer's connection is gone; about one in 200 times a rank waits for a peer
+    // whose connection still stands, and then learns it from the time-out.
     for (const int rank : {0, 2}) {
         EXPECT_THAT(ranks.rank(rank).last_line(),
-                    AllOf(StartsWith(fmt::format("plimsoll-worker: rank {}: another rank ended", rank)),
-                          HasSubstr("the log of the rank that ended first tells the cause")));
+                    AllOf(StartsWith(fmt::format("plimsoll-worker: rank {}: another rank", rank)),
+                          AnyOf(HasSubstr("the log of the rank that ended first tells the cause"),
+                                HasSubstr("did not answer within 20.0 s"))));
     }
     EXPECT_EQ(events_of(recorded(run()), "error").size(), 1U);
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/advice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/plan/presets.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Plan deep_plan() {
+    Plan plan;
+    plan.model = model_preset("llama-7b").value();
+    plan.layout.dp = 1;
+    plan.layout.pp = 8;
+    plan.layout.accumulation = 16;
+    return plan;
+}
+
+TEST(Alternatives, AreTheSimulatedSchedules) {
+    const auto all = alternatives(deep_plan());
+    ASSERT_EQ(all.size(), schedule_names.size());
+    for (const auto& other : all) {
+        auto plan = deep_plan();
+        plan.layout.schedule = other.kind;
+        const auto pipeline = simulate_pipeline(plan);
+        ASSERT_TRUE(pipeline);
+        EXPECT_TRUE(other.possible) << other.reason;
+        EXPECT_DOUBLE_EQ(other.bubble, pipeline->timeline.bubble) << schedule_title(other.kind);
+    }
+    EXPECT_DOUBLE_EQ(all[static_cast<std::size_t>(Schedule::OneFOneB)].peak_micro_batches, 8);
+    EXPECT_DOUBLE_EQ(all[static_cast<std::size_t>(Schedule::GPipe)].peak_micro_batches, 16);
+}
+
+TEST(Alternatives, SayWhyOneIsNotPossible) {
+    auto plan = deep_plan();
+    plan.layout.accumulation = 8;
+    const auto all = alternatives(plan);
+    const auto& dual = all[static_cast<std::size_t>(Schedule::DualPipeV)];
+    EXPECT_FALSE(dual.possible);
+    EXPECT_THAT(dual.reason, HasSubstr("two micro-batches a rank"));
+    plan.layout.pp = 32;
+    EXPECT_THAT(alternatives(plan)[static_cast<std::size_t>(Schedule::ZbV)].reason, HasSubstr("64 stages"));
+    plan.layout.pp = 1;
+    EXPECT_TRUE(alternatives(plan).empty());
+}
+
+TEST(PipelineAdvice, SpeaksOfThisPlan) {
+    auto plan = deep_plan();
+    plan.layout.pp = 16;
+    plan.layout.accumulation = 8;
+    const auto pipeline = *simulate_pipeline(plan);
+    const auto advice = pipeline_advice(plan, pipeline, alternatives(plan));
+    EXPECT_THAT(advice, Contains(HasSubstr("as few as 2 layers")));
+    EXPECT_THAT(advice, Contains(HasSubstr("16 stages are many")));
+    EXPECT_THAT(advice, Contains(HasSubstr("8 micro-batches cannot fill 16 stages")));
+    EXPECT_THAT(advice, Contains(HasSubstr("would shorten the step by")));
+    plan.layout.pp = 1;
+    EXPECT_TRUE(pipeline_advice(plan, pipeline, {}).empty());
+}
+
+TEST(WhyNotClosedForm, NamesTheCause) {
+    const auto same = *simulate_pipeline(Schedule::OneFOneB, {4, 8}, StageTimes::uniform(4, 1, 1, 1));
+    EXPECT_EQ(why_not_closed_form(same), "");
+    const auto sends = *simulate_pipeline(Schedule::OneFOneB, {4, 8}, StageTimes::uniform(4, 1, 1, 1, 0.5));
+    EXPECT_THAT(why_not_closed_form(sends), HasSubstr("sends take time"));
+    auto times = StageTimes::uniform(4, 1, 1, 1);
+    times.forward[3] = 2;
+    EXPECT_THAT(why_not_closed_form(*simulate_pipeline(Schedule::OneFOneB, {4, 8}, times)),
+                HasSubstr("the stages are not equal"));
+}
+
+}  // namespace
+}  // namespace plimsoll
