@@ -79,7 +79,8 @@ void check_sizes(Problems& problems, const Plan& plan) {
         real(model.hidden_size) + experts * real(model.ffn_hidden_size) + heads + real(model.num_experts);
     const double stacks = model.encoder_decoder() ? 2 : 1;
     const bool all_at_once = layout.schedule == Schedule::GPipe || layout.schedule == Schedule::BreadthFirst;
-    const double in_flight = all_at_once ? real(layout.accumulation) : 2 * real(layout.pp);
+    const bool twice = layout.schedule == Schedule::ZbH2 || layout.schedule == Schedule::Zb2p;
+    const double in_flight = all_at_once ? real(layout.accumulation) : (twice ? 2 : 1) * real(layout.pp);
     const double activations =
         micro_tokens * (width * real(model.num_layers) * stacks * in_flight + real(model.vocab_size));
     if (activations > most_activations) {
