@@ -20,10 +20,12 @@
 #include "ui/pages/close_dialog.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/pipeline_page.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/pages/watch_page.h"
 #include "ui/plots/line_plot.h"
+#include "ui/widgets/gantt.h"
 #include "ui/widgets/search_field.h"
 #include "ui/widgets/waterline.h"
 
@@ -74,8 +76,16 @@ private:
     bool good_ = true;
 };
 
+void showLower(ui::MainWindow& window, ui::PageId page, bool lower) {
+    auto* area = qobject_cast<QScrollArea*>(window.pageWidget(page));
+    if (!area) return;
+    area->verticalScrollBar()->setValue(lower ? area->verticalScrollBar()->maximum() : 0);
+    settle(100);
+}
+
 void takePages(ui::MainWindow& window, Camera& camera) {
-    static constexpr const char* names[] = {"model", "hardware", "layout", "recipe", "data", "watch", "export"};
+    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline",
+                                            "recipe", "data",     "watch",  "export"};
     static_assert(std::size(names) == ui::pageCount);
     for (int i = 0; i < ui::pageCount; ++i) {
         window.showPage(static_cast<ui::PageId>(i));
@@ -83,12 +93,41 @@ void takePages(ui::MainWindow& window, Camera& camera) {
         camera.take(names[i]);
     }
     window.showPage(ui::PageId::Layout);
-    if (auto* area = qobject_cast<QScrollArea*>(window.pageWidget(ui::PageId::Layout))) {
-        area->verticalScrollBar()->setValue(area->verticalScrollBar()->maximum());
+    showLower(window, ui::PageId::Layout, true);
+    camera.take("layout-lower");
+    showLower(window, ui::PageId::Layout, false);
+}
+
+/// A schedule that is tried beside the plan's, and why one of its operations waits.
+void takePipeline(ui::MainWindow& window, Camera& camera) {
+    window.showPage(ui::PageId::Pipeline);
+    ui::PipelinePage* page = window.pipelinePage();
+    ui::WhatIf tried = page->model()->tried();
+    tried.schedule = Schedule::ZbV;
+    tried.ranks = 4;
+    tried.microBatches = 12;
+    tried.planTimes = false;
+    tried.send = 0.2;
+    page->model()->tryOut(tried);
+    settle();
+    camera.take("pipeline-what-if");
+    ui::Gantt* gantt = page->gantt();
+    if (const std::shared_ptr<const Pipeline> shown = page->model()->shown()) {
+        const std::vector<TimedOp>& ops = shown->timeline.ranks.back();
+        const QPointF at = gantt->cell(ops[ops.size() / 3]).center();
+        const QPointF global = gantt->mapToGlobal(at);
+        QMouseEvent move(QEvent::MouseMove, at, global, Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+        QApplication::sendEvent(gantt, &move);
+        QHelpEvent hover(QEvent::ToolTip, at.toPoint(), global.toPoint());
+        QApplication::sendEvent(gantt, &hover);
         settle(100);
-        camera.take("layout-lower");
-        area->verticalScrollBar()->setValue(0);
+        camera.take("pipeline-why");
+        QToolTip::hideText();
     }
+    showLower(window, ui::PageId::Pipeline, true);
+    camera.take("pipeline-lower");
+    showLower(window, ui::PageId::Pipeline, false);
+    page->model()->backToPlan();
 }
 
 void takeSearch(ui::MainWindow& window, Camera& camera) {
@@ -160,6 +199,7 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
         QApplication::setEffectEnabled(effect, false);
     Camera camera(window, folder);
     takePages(window, camera);
+    takePipeline(window, camera);
     takeSearch(window, camera);
     takePopups(window, camera);
     takeRun(window, camera);

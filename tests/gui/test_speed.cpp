@@ -5,7 +5,9 @@
 #include <iostream>
 
 #include "tests/gui/gui_fixture.h"
+#include "ui/pages/pipeline_page.h"
 #include "ui/plots/line_plot.h"
+#include "ui/widgets/gantt.h"
 
 namespace plimsoll::ui {
 namespace {
@@ -67,6 +69,40 @@ TEST_F(GuiTest, SpeedOfTheRedrawOfAnEdit) {
         numbers.push_back(ms(timer));
     }
     report("of that the numbers alone", numbers);
+}
+
+TEST_F(GuiTest, SpeedOfTheRedrawOfAPipeline) {
+    window_->resize(1440, 900);
+    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    window_->showPage(PageId::Pipeline);
+    QTest::qWait(300);
+    PipelinePage* page = window_->pipelinePage();
+    for (const auto& [ranks, microBatches] : {std::pair{8, 64}, std::pair{64, 512}}) {
+        for (const Schedule schedule : {Schedule::OneFOneB, Schedule::ZbH1, Schedule::Interleaved, Schedule::ZbV}) {
+            std::vector<double> times, simulation;
+            for (int i = 0; i < 12; ++i) {
+                WhatIf tried = page->model()->tried();
+                tried.planTimes = false;
+                tried.schedule = schedule;
+                tried.ranks = ranks;
+                tried.microBatches = microBatches - i % 2 * ranks;
+                Paints paints(page->gantt());
+                QElapsedTimer timer;
+                timer.start();
+                page->model()->tryOut(tried);
+                do QCoreApplication::processEvents();
+                while (paints.count == 0 && timer.elapsed() < 2000);
+                times.push_back(ms(timer));
+                timer.restart();
+                (void)simulateWhatIf(tried, plan());
+                simulation.push_back(ms(timer));
+            }
+            const std::string what = std::string("Pipeline page, ") + schedule_title(schedule) + " " +
+                                     std::to_string(ranks) + " x " + std::to_string(microBatches);
+            report(what, times);
+            report("of that the simulation", simulation);
+        }
+    }
 }
 
 TEST_F(GuiTest, SpeedOfALivePlotOfAMillionPoints) {

@@ -60,6 +60,7 @@ constexpr Label labels[] = {
     {"layout.micro_batch", QT_TRANSLATE_NOOP("PlanField", "Micro-batch")},
     {"layout.accumulation", QT_TRANSLATE_NOOP("PlanField", "Accumulation")},
     {"layout.schedule", QT_TRANSLATE_NOOP("PlanField", "Schedule")},
+    {"layout.chunks", QT_TRANSLATE_NOOP("PlanField", "Chunks a rank")},
     {"layout.recompute", QT_TRANSLATE_NOOP("PlanField", "Recompute")},
     {"layout.offload_optimizer", QT_TRANSLATE_NOOP("PlanField", "Offload optimizer")},
     {"layout.offload_parameters", QT_TRANSLATE_NOOP("PlanField", "Offload parameters")},

@@ -108,6 +108,11 @@ void PlanModel::replace(const Plan& plan, const QString& what) {
     push(plan, what);
 }
 
+void PlanModel::relayout(Plan plan, const QString& what) {
+    takeDataParallelAlong(plan);
+    replace(plan, what);
+}
+
 void PlanModel::usePreset(const QString& name) {
     endEdit();
     for (const PlanField& field : planFields())

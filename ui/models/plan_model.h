@@ -44,6 +44,8 @@ public:
     void endEdit();
     /// The whole plan, as one step named `what`.
     void replace(const Plan& plan, const QString& what);
+    /// The same for a layout of other ranks: data parallel goes along where it divides.
+    void relayout(Plan plan, const QString& what);
     /// The model alone, by preset name.
     void usePreset(const QString& name);
 

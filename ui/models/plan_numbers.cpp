@@ -12,7 +12,7 @@ void computePipeline(const Plan& plan, PlanNumbers& numbers) {
                        static_cast<double>(chunks_per_rank(plan));
     if (ops > mostDrawnOps) return;
     if (Result<Pipeline> pipeline = simulate_pipeline(plan))
-        numbers.pipeline = *std::move(pipeline);
+        numbers.pipeline = std::make_shared<const Pipeline>(*std::move(pipeline));
     else
         numbers.pipelineProblem = inWords(pipeline.error().message);
 }

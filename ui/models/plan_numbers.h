@@ -2,6 +2,7 @@
 // Everything that is computed from a plan, at once: a few milliseconds at most.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <QString>
 #include <vector>
@@ -22,8 +23,8 @@ struct PlanNumbers {
     std::optional<MemoryEstimate> memory;
     QString memoryProblem;  ///< why there is no estimate
 
-    std::optional<Pipeline> pipeline;  ///< nothing where it has too many operations to simulate with each edit
-    QString pipelineProblem;           ///< why there is none
+    std::shared_ptr<const Pipeline> pipeline;  ///< nothing where it has too many operations to simulate with each edit
+    QString pipelineProblem;                   ///< why there is none
 
     std::optional<DeepSpeedExport> deepspeed;
     QString deepspeedProblem;

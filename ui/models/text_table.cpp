@@ -3,6 +3,7 @@
 
 #include <QFont>
 #include <QGuiApplication>
+#include <QPalette>
 
 namespace plimsoll::ui {
 
@@ -47,6 +48,9 @@ QVariant TextTable::data(const QModelIndex& index, int role) const {
             font.setWeight(QFont::DemiBold);
             return font;
         }
+        case Qt::ForegroundRole:
+            return row.faint ? QVariant(QGuiApplication::palette().brush(QPalette::Disabled, QPalette::Text))
+                             : QVariant();
         case NameRole:
             return row.name;
         case SortRole: {

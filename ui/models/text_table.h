@@ -13,7 +13,8 @@ struct TextRow {
     QString tip;   ///< tooltip of the whole row; may be rich text
     QString name;  ///< what the row stands for (Qt::UserRole), where a page acts on it
     bool strong = false;
-    QVariantList sort;  ///< by column, where text sorts wrongly
+    QVariantList sort;   ///< by column, where text sorts wrongly
+    bool faint = false;  ///< cannot be chosen
 };
 
 class TextTable : public QAbstractTableModel {

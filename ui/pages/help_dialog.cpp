@@ -21,6 +21,10 @@ HelpDialog::HelpDialog(const QList<QAction*>& actions, QWidget* parent) : QDialo
         "<b>Watch</b> shows a run live; <b>Export</b> writes the same plan for DeepSpeed.</p>"
         "<p>In a number field, the up and down keys change the value by one. Every edit can be undone. Plot keys: "
         "wheel or + and − zoom, drag or arrows pan, double click or Home follows the run, L switches log scale.</p>");
+    text += tr(
+        "<p><b>Pipeline</b> lays out the schedule of the plan, or of one that you try there without changing the "
+        "plan, and says where time is lost. Hover an operation to see what it waited for; the wheel or + and − zoom, "
+        "drag or arrows pan, double click or Home shows all.</p>");
     text += tr("<p>A chart's menu (right click, or the menu key) copies or saves its data and its picture.</p>");
     text += QStringLiteral("<table cellspacing='0' cellpadding='3' style='margin-top:8px'>");
     for (const QAction* action : actions) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <QLabel>
+#include <QPushButton>
 
 #include "ui/models/layout_words.h"
 #include "ui/models/plan_model.h"
@@ -25,6 +26,11 @@ LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
     pipeline_ = new Card(tr("Pipeline"), this);
     gantt_ = new Gantt(pipeline_);
     pipeline_->body()->addWidget(gantt_);
+    auto* open = new QPushButton(tr("Open the Pipeline page"), pipeline_);
+    open->setProperty("link", true);
+    open->setAccessibleName(open->text());
+    connect(open, &QPushButton::clicked, this, &LayoutPage::pipelineRequested);
+    pipeline_->addToTitle(open);
     right->addWidget(pipeline_);
     makeMemory(right);
     makeLower(right);
@@ -128,14 +134,14 @@ void LayoutPage::refreshPipeline() {
         pipeline_->setFact({});
         gantt_->setEmptyText(
             tr("The plan is impossible as it stands: the sentence at the bottom says what to change."));
-        gantt_->setTimeline(std::nullopt);
+        gantt_->setPipeline(nullptr);
         return;
     }
     if (!model_->isGood()) return;
     const PlanNumbers& numbers = model_->numbers();
     pipeline_->setFact(pipelineWords(model_->plan(), numbers));
     gantt_->setEmptyText(noTimelineWords(model_->plan(), numbers));
-    gantt_->setTimeline(numbers.pipeline ? std::optional(numbers.pipeline->timeline) : std::nullopt);
+    gantt_->setPipeline(numbers.pipeline);
 }
 
 void LayoutPage::refreshStages() {

@@ -23,6 +23,9 @@ public:
     Gantt* gantt() const { return gantt_; }
     const TextTable& terms() const { return terms_; }
 
+signals:
+    void pipelineRequested();
+
 protected:
     void resizeEvent(QResizeEvent* event) override;
 

@@ -17,6 +17,7 @@
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
 #include "ui/pages/model_page.h"
+#include "ui/pages/pipeline_page.h"
 #include "ui/pages/recipe_page.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
@@ -86,11 +87,17 @@ void MainWindow::makePages() {
     // In the order of PageId.
     pages_->addWidget(model_page_);
     pages_->addWidget(hardware_page_);
-    pages_->addWidget(new LayoutPage(&plan_, pages_));
+    auto* layout = new LayoutPage(&plan_, pages_);
+    pages_->addWidget(layout);
+    pipeline_page_ = new PipelinePage(&plan_, pages_);
+    pages_->addWidget(pipeline_page_);
     pages_->addWidget(new RecipePage(&plan_, pages_));
     pages_->addWidget(new DataPage(&plan_, pages_));
     pages_->addWidget(watch_page_);
     pages_->addWidget(export_page_);
+    connect(layout, &LayoutPage::pipelineRequested, this, [this] { showPage(PageId::Pipeline); });
+    connect(pipeline_page_, &PipelinePage::failed, this,
+            [this](const QString& sentence) { banner_->say("bad", sentence); });
     connect(model_page_, &ModelPage::failed, this, [this](const QString& sentence) { banner_->say("bad", sentence); });
     connect(export_page_, &ExportPage::failed, this,
             [this](const QString& sentence) { banner_->say("bad", sentence); });

@@ -21,6 +21,7 @@ class ExportPage;
 class HardwarePage;
 class ModelPage;
 class Page;
+class PipelinePage;
 class RunControls;
 class RunModel;
 class TopBar;
@@ -57,6 +58,7 @@ public:
     RunControls* runControls() const { return controls_; }
     ModelPage* modelPage() const { return model_page_; }
     HardwarePage* hardwarePage() const { return hardware_page_; }
+    PipelinePage* pipelinePage() const { return pipeline_page_; }
     ExportPage* exportPage() const { return export_page_; }
     WatchPage* watchPage() const { return watch_page_; }
 
@@ -101,6 +103,7 @@ private:
     Waterline* waterline_ = nullptr;
     ModelPage* model_page_ = nullptr;
     HardwarePage* hardware_page_ = nullptr;
+    PipelinePage* pipeline_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
     QString refused_;       ///< why the plan was not trained, while that is shown

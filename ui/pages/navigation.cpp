@@ -22,6 +22,7 @@ constexpr Entry entries[] = {
     {PageId::Model, QT_TRANSLATE_NOOP("Navigation", "Model"), QT_TRANSLATE_NOOP("Navigation", "PLAN")},
     {PageId::Hardware, QT_TRANSLATE_NOOP("Navigation", "Hardware"), nullptr},
     {PageId::Layout, QT_TRANSLATE_NOOP("Navigation", "Layout"), nullptr},
+    {PageId::Pipeline, QT_TRANSLATE_NOOP("Navigation", "Pipeline"), nullptr},
     {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr},
     {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr},
     {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN")},

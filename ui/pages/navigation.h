@@ -8,8 +8,8 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Recipe, Data, Watch, Export };
-inline constexpr int pageCount = 7;
+enum class PageId { Model, Hardware, Layout, Pipeline, Recipe, Data, Watch, Export };
+inline constexpr int pageCount = 8;
 
 /// "Model", translated.
 QString pageName(PageId page);

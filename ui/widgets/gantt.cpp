@@ -4,226 +4,221 @@
 #include <algorithm>
 #include <cmath>
 #include <QHelpEvent>
-#include <QLocale>
 #include <QPainter>
 #include <QToolTip>
 
 #include "ui/models/table_text.h"
-#include "ui/widgets/style_sheet.h"
-#include "ui/widgets/theme.h"
+#include "ui/models/waterline_data.h"
 
 namespace plimsoll::ui {
 
 namespace {
 
-constexpr double axisHeight = 24;
-constexpr double right = 8;
-constexpr int shades = 4;
-
-QString timeText(double time) {
-    const double rounded = std::round(time * 10) / 10;
-    return QLocale().toString(rounded, 'f', rounded == std::floor(rounded) ? 0 : 1);
-}
-
-/// 1, 2 or 5 times a power of ten, so that at most `count` ticks fit.
-double niceTick(double span, int count) {
-    const double rough = span / std::max(count, 1);
-    const double power = std::pow(10, std::floor(std::log10(rough)));
-    for (const double step : {1.0, 2.0, 5.0})
-        if (step * power >= rough) return step * power;
-    return 10 * power;
-}
+constexpr double tallest = 31;
+constexpr int chainLength = 12;
 
 }  // namespace
 
-Gantt::Gantt(QWidget* parent) : Chart(parent) {
-    setMouseTracking(true);
-    setFocusPolicy(Qt::StrongFocus);
-    setAccessibleName(tr("Pipeline timeline"));
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-}
+Gantt::Gantt(QWidget* parent) : TimeChart(tr("Pipeline timeline"), parent) {}
 
-void Gantt::setTimeline(std::optional<Timeline> timeline) {
-    timeline_ = std::move(timeline);
+void Gantt::setPipeline(std::shared_ptr<const Pipeline> pipeline) {
+    if (pipeline == pipeline_) return;
+    hover(nullptr);
+    causes_.reset();
+    const std::size_t before = rows();
+    pipeline_ = std::move(pipeline);
     stale_ = true;
-    if (!timeline_)
+    if (!pipeline_) {
         setAccessibleDescription(empty_text_);
-    else
-        setAccessibleDescription(tr("%1 stages, %2 forwards long, %3 % idle")
-                                     .arg(timeline_->ranks.size())
-                                     .arg(timeText(timeline_->makespan), timeText(timeline_->bubble * 100)));
-    updateGeometry();
+    } else {
+        const Timeline& timeline = pipeline_->timeline;
+        if (ownsSpan()) span()->setWhole(timeline.makespan);
+        setAccessibleDescription(tr("%1 ranks, %2 forwards long, %3 idle")
+                                     .arg(timeline.ranks.size())
+                                     .arg(timeText(timeline.makespan), percentText(timeline.bubble)));
+    }
+    if (rows() != before) updateGeometry();
     update();
 }
 
 void Gantt::setEmptyText(const QString& text) {
     empty_text_ = text;
-    if (!timeline_) setAccessibleDescription(text);
+    if (!pipeline_) setAccessibleDescription(text);
     update();
 }
 
-double Gantt::rowPitch() const {
-    const std::size_t rows = timeline_ ? timeline_->ranks.size() : 1;
-    if (rows <= 6) return 31;
-    return std::max(4.0, std::min(31.0, 220.0 / static_cast<double>(rows)));
+void Gantt::setMostHeight(double height) {
+    most_height_ = height;
+    updateGeometry();
+}
+
+double Gantt::pitch() const {
+    if (rows() <= 6) return tallest;
+    return std::clamp(most_height_ / static_cast<double>(rows()), 4.0, tallest);
 }
 
 QSize Gantt::sizeHint() const {
-    const auto rows = static_cast<double>(timeline_ ? std::max<std::size_t>(timeline_->ranks.size(), 1) : 2);
-    return {600, static_cast<int>(std::ceil(rowPitch() * rows + axisHeight))};
-}
-
-double Gantt::left() const {
-    // Asked for each cell.
-    if (left_ == 0) left_ = QFontMetricsF(uiFont(-0.75)).horizontalAdvance(tr("stage %1").arg(888)) + 8;
-    return left_;
-}
-
-double Gantt::xOf(double time) const {
-    const double room = std::max(20.0, width() - left() - right);
-    return timeline_ && timeline_->makespan > 0 ? left() + room * time / timeline_->makespan : left();
+    const auto count = static_cast<double>(std::max<std::size_t>(rows(), pipeline_ ? 1 : 2));
+    return {600, static_cast<int>(std::ceil(pitch() * count + axisHeight))};
 }
 
 QRectF Gantt::cell(const TimedOp& op) const {
-    const double pitch = rowPitch();
-    const double gap = pitch >= 16 ? 4 : 1;
     const double from = xOf(op.start);
-    return {from, pitch * op.rank, xOf(op.end) - from, pitch - gap};
+    return {from, pitch() * op.rank, xOf(op.end) - from, pitch() - gap()};
 }
 
 const TimedOp* Gantt::opAt(const QPointF& at) const {
-    if (!timeline_) return nullptr;
-    const auto row = static_cast<std::size_t>(std::max(0.0, at.y() / rowPitch()));
-    if (at.y() < 0 || row >= timeline_->ranks.size()) return nullptr;
-    for (const TimedOp& op : timeline_->ranks[row])
-        if (cell(op).contains(at)) return &op;
-    return nullptr;
+    const QRectF area = plotArea();
+    if (at.y() < 0 || at.x() < area.left() || at.x() > area.right()) return nullptr;
+    const auto row = static_cast<std::size_t>(at.y() / pitch());
+    if (row >= rows() || at.y() - pitch() * static_cast<double>(row) > pitch() - gap()) return nullptr;
+    const std::vector<TimedOp>& ops = pipeline_->timeline.ranks[row];
+    const double time = timeAt(at.x());
+    const auto found =
+        std::partition_point(ops.begin(), ops.end(), [time](const TimedOp& op) { return op.end <= time; });
+    return found != ops.end() && found->start <= time ? &*found : nullptr;
 }
 
-void Gantt::paintRows(QPainter& painter) const {
-    const Theme& theme = Theme::of(palette());
-    const double pitch = rowPitch();
-    const double gap = pitch >= 16 ? 4 : 1;
-    const QColor idle = mixed(theme.surface, theme.water, theme.dark ? 0.16 : 0.1);
-    // Forward in the colour of parameters, backward in that of the optimizer; the shade tells micro-batches apart.
-    std::array<std::array<QColor, shades>, 3> colours;
-    for (int i = 0; i < shades; ++i) {
-        const double share = 0.58 + 0.42 * i / (shades - 1);
-        colours[0][static_cast<std::size_t>(i)] = mixed(theme.surface, theme.category[0], share);
-        colours[1][static_cast<std::size_t>(i)] = mixed(theme.surface, theme.category[2], share);
-        colours[2][static_cast<std::size_t>(i)] = mixed(theme.surface, theme.category[1], share);
-    }
-    const QFont small = uiFont(-1.5);
-    const QFontMetricsF metrics(small);
-    for (std::size_t stage = 0; stage < timeline_->ranks.size(); ++stage) {
-        const double top = pitch * static_cast<double>(stage);
-        painter.fillRect(QRectF(left(), top, xOf(timeline_->makespan) - left(), pitch - gap), idle);
-        const bool labelled = pitch >= 12 || stage % static_cast<std::size_t>(std::ceil(12 / pitch)) == 0;
-        if (labelled) {
-            painter.setFont(uiFont(-0.75));
-            painter.setPen(theme.muted);
-            painter.drawText(QRectF(0, top - (pitch < 12 ? 4 : 0), left() - 8, std::max(pitch - gap, 12.0)),
-                             Qt::AlignLeft | Qt::AlignVCenter, tr("stage %1").arg(stage));
-        }
-        painter.setFont(small);
-        for (const TimedOp& op : timeline_->ranks[stage]) {
-            const QRectF area = cell(op);
-            // A hairline between cells while there is room for one.
-            const double inset = area.width() >= 5 ? 0.5 : 0;
-            const std::size_t kind = op.op.kind == OpKind::Forward ? 0 : op.op.kind == OpKind::BackwardWeight ? 2 : 1;
-            const QColor colour = colours[kind][static_cast<std::size_t>(op.op.micro_batch % shades)];
-            painter.fillRect(area.adjusted(inset, 0, -inset, 0), colour);
-            if (pitch < 14 || area.width() < 12) continue;
-            const QString number = QString::number(op.op.micro_batch);
-            if (metrics.horizontalAdvance(number) + 1 > area.width()) continue;
-            painter.setPen(colour.lightnessF() > 0.52 ? QColor(0x0c1419) : QColor(Qt::white));
-            painter.drawText(area, Qt::AlignCenter, number);
-        }
-    }
+void Gantt::draw() {
+    const QRectF area = plotArea();
+    picture_ = drawGanttRows(pipeline_->timeline,
+                             {area.width(), pitch(), gap(), span()->from(), span()->to(), devicePixelRatioF()},
+                             Theme::of(palette()));
+    stale_ = false;
 }
 
-void Gantt::paintAxis(QPainter& painter) const {
+void Gantt::paintLabels(QPainter& painter) const {
     const Theme& theme = Theme::of(palette());
+    const QRectF area = plotArea();
+    const Timeline& timeline = pipeline_->timeline;
     painter.setFont(uiFont(-0.75));
     painter.setPen(theme.muted);
-    const double y = height() - axisHeight;
-    const QString length = tr("%1 forwards of a stage").arg(timeText(timeline_->makespan));
-    const double room = painter.fontMetrics().horizontalAdvance(length) + 28;
-    const double end = xOf(timeline_->makespan);
-    const double tick = niceTick(timeline_->makespan, static_cast<int>((end - left()) / 80));
-    for (double time = 0; time < timeline_->makespan; time += tick) {
-        const double x = xOf(time);
-        if (x > end - room) break;
-        const Qt::Alignment align = time == 0 ? Qt::AlignLeft : Qt::AlignHCenter;
-        painter.drawText(QRectF(time == 0 ? x : x - 40, y + 4, 80, axisHeight - 4), align | Qt::AlignVCenter,
-                         timeText(time));
+    const auto every = static_cast<std::size_t>(std::ceil(13 / pitch()));
+    for (std::size_t row = 0; row < rows(); row += every) {
+        const double height = std::max(pitch() - gap(), 13.0);
+        const double top = std::max(0.0, pitch() * (static_cast<double>(row) + 0.5) - gap() / 2 - height / 2);
+        painter.drawText(QRectF(0, top, area.left() - 8, height), Qt::AlignLeft | Qt::AlignVCenter,
+                         tr("rank %1").arg(row));
+        const double idle = timeline.idle[row];
+        painter.drawText(
+            QRectF(area.right(), top, width() - area.right(), height), Qt::AlignRight | Qt::AlignVCenter,
+            tr("%1 · %2").arg(timeText(idle), percentText(timeline.makespan > 0 ? idle / timeline.makespan : 0)));
     }
-    painter.drawText(QRectF(end - 260, y + 4, 260, axisHeight - 4), Qt::AlignRight | Qt::AlignVCenter, length);
+    painter.drawText(QRectF(area.right(), height() - axisHeight + 3, width() - area.right(), axisHeight - 4),
+                     Qt::AlignRight | Qt::AlignVCenter, tr("idle"));
+}
+
+const TimedOp& Gantt::at(OpPlace place) const {
+    return pipeline_->timeline.ranks[static_cast<std::size_t>(place.rank)][place.index];
+}
+
+OpPlace Gantt::placeOf(const TimedOp& op) const {
+    return {op.rank,
+            static_cast<std::size_t>(&op - pipeline_->timeline.ranks[static_cast<std::size_t>(op.rank)].data())};
+}
+
+const Causes& Gantt::causes() {
+    if (!causes_) causes_.emplace(pipeline_->schedule, pipeline_->timeline);
+    return *causes_;
+}
+
+void Gantt::paintChain(QPainter& painter) const {
+    if (chain_.empty()) return;
+    const Theme& theme = Theme::of(palette());
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setClipRect(plotArea());
+    painter.setBrush(Qt::NoBrush);
+    const TimedOp* later = nullptr;
+    for (const OpPlace& place : chain_) {
+        const TimedOp& op = at(place);
+        const QRectF from = cell(op);
+        painter.setPen(QPen(theme.ink, later ? 1.5 : 2.5));
+        painter.drawRect(from.adjusted(1, 1, -1, -1));
+        if (later && later->rank != op.rank) {
+            const QRectF to = cell(*later);
+            painter.setPen(QPen(theme.ink, 1.5, Qt::DashLine));
+            painter.drawLine(QPointF(from.right(), from.center().y()), QPointF(to.left(), to.center().y()));
+        }
+        later = &op;
+    }
+    painter.setClipping(false);
+    painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
 void Gantt::paintEvent(QPaintEvent*) {
     QPainter painter(this);
-    if (!timeline_) {
+    if (!pipeline_) {
         painter.setPen(Theme::of(palette()).muted);
         painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
         return;
     }
-    const QSize size = this->size() * devicePixelRatioF();
-    if (stale_ || picture_.size() != size) {
-        picture_ = QPixmap(size);
-        picture_.setDevicePixelRatio(devicePixelRatioF());
-        picture_.fill(Qt::transparent);
-        QPainter drawing(&picture_);
-        paintRows(drawing);
-        paintAxis(drawing);
-        stale_ = false;
-    }
-    painter.drawPixmap(0, 0, picture_);
+    if (stale_) draw();
+    painter.drawImage(QPointF(plotArea().left(), 0), picture_);
+    paintLabels(painter);
+    paintAxis(painter);
+    paintChain(painter);
     paintFocus(painter);
 }
 
 void Gantt::writeTable(TableText& table) const {
-    table.addRow({tr("stage"), tr("micro-batch"), tr("operation"), tr("start"), tr("end")});
-    if (!timeline_) return;
-    for (const std::vector<TimedOp>& stage : timeline_->ranks) {
-        for (const TimedOp& op : stage) {
-            table.add(QString::number(op.rank));
-            table.add(QString::number(op.op.micro_batch));
-            table.add(op.op.kind == OpKind::Forward ? tr("forward") : tr("backward"));
-            table.add(op.start);
-            table.add(op.end);
+    table.addRow({tr("rank"), tr("chunk"), tr("micro-batch"), tr("operation"), tr("start"), tr("end")});
+    if (!pipeline_) return;
+    for (const std::vector<TimedOp>& rank : pipeline_->timeline.ranks) {
+        for (const TimedOp& timed : rank) {
+            table.add(QString::number(timed.rank));
+            table.add(QString::number(timed.op.chunk));
+            table.add(QString::number(timed.op.micro_batch));
+            static const std::array<QString, 4> names{tr("forward"), tr("backward"), tr("input backward"),
+                                                      tr("weight backward")};
+            table.add(names[static_cast<std::size_t>(timed.op.kind)]);
+            table.add(timed.start);
+            table.add(timed.end);
             table.endRow();
         }
     }
 }
 
-void Gantt::resizeEvent(QResizeEvent* event) {
-    QWidget::resizeEvent(event);
-    stale_ = true;
-}
-
-void Gantt::changeEvent(QEvent* event) {
-    left_ = 0;
-    QWidget::changeEvent(event);
+void Gantt::spanChanged() {
     stale_ = true;
     update();
 }
 
+void Gantt::resizeEvent(QResizeEvent* event) {
+    TimeChart::resizeEvent(event);
+    stale_ = true;
+}
+
+void Gantt::changeEvent(QEvent* event) {
+    TimeChart::changeEvent(event);
+    stale_ = true;
+    update();
+}
+
+void Gantt::hover(const TimedOp* op) {
+    if (op == hovered_) return;
+    hovered_ = op;
+    chain_ = op ? chainOf(causes(), placeOf(*op), chainLength) : std::vector<OpPlace>();
+    update();
+}
+
+void Gantt::mouseMoveEvent(QMouseEvent* event) {
+    TimeChart::mouseMoveEvent(event);
+    hover(opAt(event->position()));
+}
+
+void Gantt::leaveEvent(QEvent* event) {
+    TimeChart::leaveEvent(event);
+    hover(nullptr);
+}
+
 bool Gantt::event(QEvent* event) {
-    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    if (event->type() != QEvent::ToolTip) return TimeChart::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     const TimedOp* op = opAt(help->pos());
-    if (!op) {
+    if (op)
+        QToolTip::showText(help->globalPos(), whyWords(*pipeline_, causes(), placeOf(*op)), this);
+    else
         QToolTip::hideText();
-        return true;
-    }
-    const QString kind = op->op.kind == OpKind::Forward ? tr("forward") : tr("backward");
-    QToolTip::showText(help->globalPos(),
-                       tr("Stage %1, micro-batch %2, %3: %4 to %5")
-                           .arg(op->rank)
-                           .arg(op->op.micro_batch)
-                           .arg(kind, timeText(op->start), timeText(op->end)),
-                       this);
     return true;
 }
 

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pipeline's timeline: a row a stage, a cell a forward or backward of a micro-batch, idle time tinted.
+// A pipeline's timeline: a row a rank, a cell an operation, bubbles hatched, what each rank idles at the right.
 #pragma once
 
-#include <QPixmap>
+#include <memory>
+#include <QImage>
 
-#include "core/schedule/simulate.h"
-#include "ui/widgets/chart.h"
+#include "ui/models/pipeline_why.h"
+#include "ui/widgets/gantt_rows.h"
+#include "ui/widgets/time_chart.h"
 
 namespace plimsoll::ui {
 
-class Gantt : public Chart {
+class Gantt : public TimeChart {
     Q_OBJECT
 public:
     explicit Gantt(QWidget* parent = nullptr);
 
-    /// Times are in forwards of a middle stage.
-    void setTimeline(std::optional<Timeline> timeline);
-    /// Shown in place of the rows while there is no timeline.
+    /// Null: nothing to draw.
+    void setPipeline(std::shared_ptr<const Pipeline> pipeline);
+    /// Shown in place of the rows while there is none.
     void setEmptyText(const QString& text);
+    /// All rows together are at most this tall, as far as they can still be told apart.
+    void setMostHeight(double height);
 
     /// Where an operation is drawn.
     QRectF cell(const TimedOp& op) const;
     /// The operation under a point; nullptr in a bubble.
     const TimedOp* opAt(const QPointF& at) const;
+    /// The operation under the mouse and what it waited for, in turn.
+    const std::vector<OpPlace>& chain() const { return chain_; }
 
     void writeTable(TableText& table) const override;
 
@@ -30,23 +36,35 @@ public:
     QSize minimumSizeHint() const override { return {240, sizeHint().height()}; }
 
 protected:
+    bool isEmpty() const override { return !pipeline_; }
+    void spanChanged() override;
     bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
 
 private:
-    double rowPitch() const;
-    double left() const;
-    double xOf(double time) const;
-    void paintRows(QPainter& painter) const;
-    void paintAxis(QPainter& painter) const;
+    double pitch() const;
+    double gap() const { return pitch() >= 16 ? 4 : 1; }
+    std::size_t rows() const { return pipeline_ ? pipeline_->timeline.ranks.size() : 0; }
+    const TimedOp& at(OpPlace place) const;
+    OpPlace placeOf(const TimedOp& op) const;
+    const Causes& causes();
+    void hover(const TimedOp* op);
+    void draw();
+    void paintLabels(QPainter& painter) const;
+    void paintChain(QPainter& painter) const;
 
-    std::optional<Timeline> timeline_;
+    std::shared_ptr<const Pipeline> pipeline_;
     QString empty_text_;
-    QPixmap picture_;
+    QImage picture_;
     bool stale_ = true;
-    mutable double left_ = 0;  ///< 0: not measured yet
+    double most_height_ = 220;
+    const TimedOp* hovered_ = nullptr;
+    std::optional<Causes> causes_;  ///< made when first asked for
+    std::vector<OpPlace> chain_;
 };
 
 }  // namespace plimsoll::ui

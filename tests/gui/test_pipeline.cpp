@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Pipeline page in the real window: trying a schedule, comparing, applying.
+#include <QFile>
+#include <QSlider>
+
+#include "tests/gui/gui_fixture.h"
+#include "ui/models/pipeline_files.h"
+#include "ui/models/waterline_data.h"
+#include "ui/pages/pipeline_page.h"
+#include "ui/pages/what_if_card.h"
+#include "ui/widgets/figure_strip.h"
+#include "ui/widgets/gantt.h"
+#include "ui/widgets/slider_row.h"
+
+namespace plimsoll::ui {
+namespace {
+
+void pick(QComboBox* combo, Schedule schedule, int first = 0) {
+    combo->setFocus();
+    QTest::keyClick(combo, Qt::Key_Home);
+    for (int i = 0; i < static_cast<int>(schedule) + first; ++i) QTest::keyClick(combo, Qt::Key_Down);
+}
+
+TEST_F(GuiTest, AScheduleIsTriedComparedAndAppliedWithUndo) {
+    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    type("layout.pp", "4");
+    type("layout.accumulation", "8");
+    QTest::keyClick(window_.get(), Qt::Key_4, Qt::ControlModifier);
+    ASSERT_EQ(window_->page(), PageId::Pipeline);
+    PipelinePage* page = window_->pipelinePage();
+    const Pipeline planned = *simulate_pipeline(plan());
+    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble")), percentText(planned.timeline.bubble));
+
+    pick(page->whatIf()->schedule(), Schedule::ZbH1);
+    EXPECT_EQ(plan().layout.schedule, Schedule::OneFOneB) << "trying must not change the plan";
+    Plan other = plan();
+    other.layout.schedule = Schedule::ZbH1;
+    const Pipeline tried = *simulate_pipeline(other);
+    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble")), percentText(tried.timeline.bubble));
+    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble a rank")), percentText(tried.timeline.bubble_per_rank));
+    const TimedOp& op = tried.timeline.ranks[2].back();
+    const TimedOp* shown = page->gantt()->opAt(page->gantt()->cell(op).center());
+    ASSERT_NE(shown, nullptr);
+    EXPECT_EQ(shown->op, op.op);
+
+    pick(page->compareWith(), Schedule::OneFOneB, 1);
+    EXPECT_TRUE(page->comparedGantt()->isVisible());
+    EXPECT_TRUE(page->comparison().startsWith(QStringLiteral("1F1B takes "))) << page->comparison().toStdString();
+    // On the same scale: 1F1B ends later.
+    EXPECT_GT(page->comparedGantt()->cell(planned.timeline.ranks[0].back()).right(),
+              page->gantt()->cell(tried.timeline.ranks[0].back()).right());
+
+    QTest::mouseClick(page->whatIf()->applyButton(), Qt::LeftButton);
+    EXPECT_EQ(plan().layout.schedule, Schedule::ZbH1);
+    EXPECT_FALSE(page->whatIf()->applyButton()->isEnabled());
+    QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(plan().layout.schedule, Schedule::OneFOneB);
+    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble")), percentText(planned.timeline.bubble));
+}
+
+TEST_F(GuiTest, SlidersTryAShapeAndResetGoesBack) {
+    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    window_->showPage(PageId::Pipeline);
+    PipelinePage* page = window_->pipelinePage();
+    const QString before = page->figures()->value(QStringLiteral("Bubble"));
+    QTest::keyClick(page->whatIf()->ranks()->slider(), Qt::Key_End);
+    EXPECT_EQ(page->model()->tried().ranks, 64);
+    EXPECT_EQ(plan().layout.pp, 2);
+    ASSERT_NE(page->model()->shown(), nullptr);
+    EXPECT_EQ(page->model()->shown()->schedule.ranks, 64);
+    QTest::mouseClick(page->whatIf()->backButton(), Qt::LeftButton);
+    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble")), before);
+}
+
+TEST_F(GuiTest, ThePipelineIsSavedAsDrawingAndTrace) {
+    const Pipeline pipeline = *simulate_pipeline(Schedule::ZbH1, {4, 8}, StageTimes::uniform(4, 1, 1, 1));
+    for (const auto& [name, begins] : {std::pair{"p.svg", "<svg"}, std::pair{"p.json", "["}}) {
+        ASSERT_TRUE(writePipeline(pipeline, path(name)));
+        QFile file(path(name));
+        ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+        EXPECT_TRUE(file.readAll().trimmed().startsWith(begins)) << name;
+    }
+}
+
+}  // namespace
+}  // namespace plimsoll::ui

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/pipeline_advice.h"
+
+#include <algorithm>
+#include <QCoreApplication>
+
+#include "ui/models/waterline_data.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+struct PipelineAdvice {
+    Q_DECLARE_TR_FUNCTIONS(PipelineAdvice)
+};
+
+constexpr std::int64_t fewestLayers = 4;
+constexpr int mostRanks = 8;
+constexpr int mostMicroBatches = 2048;  // beyond that the bubble is not worth simulating again
+
+Advice say(bool good, const QString& words) { return {good ? QStringLiteral("good") : QStringLiteral("warn"), words}; }
+
+Advice layersAdvice(const WhatIf& tried, const Plan& plan) {
+    const std::vector<std::int64_t> layers = layers_per_stage(withWhatIf(plan, tried));
+    const auto [fewest, most] = std::minmax_element(layers.begin(), layers.end());
+    const QString count = *fewest == *most ? countText(*fewest)
+                                           : PipelineAdvice::tr("%1 to %2").arg(countText(*fewest), countText(*most));
+    if (*fewest >= fewestLayers)
+        return say(
+            true, PipelineAdvice::tr("%1 layers a stage: 4 to 8 or more keep sends small beside the work.").arg(count));
+    return say(false, PipelineAdvice::tr(
+                          "%1 layers a stage: under 4 the head and the sends weigh; take fewer stages or chunks.")
+                          .arg(count));
+}
+
+Advice ranksAdvice(const WhatIf& tried) {
+    const QString count = countText(tried.ranks);
+    if (tried.ranks <= mostRanks)
+        return say(true, tried.ranks == 1 ? PipelineAdvice::tr("1 stage: no pipeline, no bubble.")
+                                          : PipelineAdvice::tr("%1 stages: up to 8 are easy to keep busy.").arg(count));
+    return say(false, PipelineAdvice::tr(
+                          "%1 stages: beyond 8 the bubble and the imbalance grow; split tensors or data further first.")
+                          .arg(count));
+}
+
+Advice batchesAdvice(const WhatIf& tried, const Plan& plan, const Pipeline& shown) {
+    QString words = PipelineAdvice::tr("%1 micro-batches for %2 ranks: bubble %3")
+                        .arg(countText(tried.microBatches), countText(tried.ranks), percentText(shown.timeline.bubble));
+    for (const int factor : {2, 4}) {
+        WhatIf more = tried;
+        if (more.microBatches > mostMicroBatches / factor) break;
+        more.microBatches *= factor;
+        if (const Result<Pipeline> pipeline = simulateWhatIf(more, plan))
+            words += PipelineAdvice::tr(", %1 with %2")
+                         .arg(percentText(pipeline->timeline.bubble), countText(more.microBatches));
+    }
+    const bool good = tried.microBatches >= 4 * tried.ranks;
+    return say(
+        good,
+        good ? words + QLatin1Char('.')
+             : PipelineAdvice::tr("%1. At least 4 a rank (%2) keep it small.").arg(words, countText(4 * tried.ranks)));
+}
+
+}  // namespace
+
+QList<Advice> pipelineAdvice(const WhatIf& tried, const Plan& plan, const Pipeline& shown) {
+    QList<Advice> all;
+    all << layersAdvice(tried, plan) << ranksAdvice(tried);
+    if (tried.ranks > 1) all << batchesAdvice(tried, plan, shown);
+    return all;
+}
+
+}  // namespace plimsoll::ui

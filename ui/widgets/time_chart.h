@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A chart over a pipeline's time: its axis, and the hands that zoom and pan it.
+#pragma once
+
+#include <optional>
+
+#include "ui/widgets/chart.h"
+#include "ui/widgets/time_span.h"
+
+namespace plimsoll::ui {
+
+class TimeChart : public Chart {
+    Q_OBJECT
+public:
+    explicit TimeChart(const QString& name, QWidget* parent = nullptr);
+
+    /// Shared with other charts; at first the chart has one of its own.
+    void setSpan(TimeSpan* span);
+    TimeSpan* span() const { return span_; }
+    bool ownsSpan() const { return span_ == &own_; }
+    /// Off: the wheel scrolls the page.
+    void setZoomable(bool zoomable);
+
+    double xOf(double time) const;
+    double timeAt(double x) const;
+    /// Where time is drawn, over the whole height.
+    QRectF plotArea() const;
+
+protected:
+    static constexpr double axisHeight = 24;
+
+    void paintAxis(QPainter& painter) const;
+    /// Something to zoom.
+    virtual bool isEmpty() const = 0;
+    virtual void spanChanged() { update(); }
+
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    TimeSpan own_;
+    TimeSpan* span_ = &own_;
+    bool zoomable_ = false;
+    std::optional<double> dragged_;        ///< x
+    mutable double left_ = 0, right_ = 0;  ///< 0: not measured yet
+};
+
+}  // namespace plimsoll::ui
