@@ -105,7 +105,7 @@ void takePipeline(ui::MainWindow& window, Camera& camera) {
     ui::WhatIf tried = page->model()->tried();
     tried.schedule = Schedule::ZbV;
     tried.ranks = 4;
-    tried.microBatches = 12;
+    tried.microBatches = 6;
     tried.planTimes = false;
     tried.send = 0.2;
     page->model()->tryOut(tried);
@@ -123,6 +123,7 @@ void takePipeline(ui::MainWindow& window, Camera& camera) {
         settle(100);
         camera.take("pipeline-why");
         QToolTip::hideText();
+        settle(400);
     }
     showLower(window, ui::PageId::Pipeline, true);
     camera.take("pipeline-lower");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <QCoreApplication>
 
+#include "core/schedule/partition.h"
+#include "ui/models/pipeline_words.h"
 #include "ui/models/waterline_data.h"
 
 namespace plimsoll::ui {
@@ -14,6 +16,7 @@ struct PipelineAdvice {
     Q_DECLARE_TR_FUNCTIONS(PipelineAdvice)
 };
 
+constexpr double noteworthy = 0.98;
 constexpr std::int64_t fewestLayers = 4;
 constexpr int mostRanks = 8;
 constexpr int mostMicroBatches = 2048;  // beyond that the bubble is not worth simulating again
@@ -61,12 +64,41 @@ Advice batchesAdvice(const WhatIf& tried, const Plan& plan, const Pipeline& show
              : PipelineAdvice::tr("%1. At least 4 a rank (%2) keep it small.").arg(words, countText(4 * tried.ranks)));
 }
 
+Advice balanceAdvice(const Plan& plan) {
+    const Partition own = partition_of(plan);
+    const QString slowest = percentText(own.imbalance);
+    const Result<Partition> best = balanced_partition(plan);
+    if (!best || own.imbalance <= best->imbalance + 0.02)
+        return say(
+            own.imbalance < 0.1,
+            PipelineAdvice::tr("The slowest stage takes %1 more than the mean; no other split of the layers is better.")
+                .arg(slowest));
+    QStringList layers;
+    for (const std::int64_t count : best->layers) layers << QString::number(count);
+    return say(false,
+               PipelineAdvice::tr("The slowest stage takes %1 more than the mean; layers split %2 would make that %3.")
+                   .arg(slowest, layers.join(QLatin1Char(' ')), percentText(best->imbalance)));
+}
+
 }  // namespace
+
+QList<Advice> scheduleAdvice(const std::vector<Alternative>& rows, const Pipeline& shown) {
+    const Alternative* best = nullptr;
+    for (const Alternative& row : rows)
+        if (row.possible && (!best || row.step < best->step)) best = &row;
+    const double step = shown.timeline.makespan;
+    if (!best || best->step > noteworthy * step || shown.schedule.ranks < 2) return {};
+    return {
+        say(false, PipelineAdvice::tr("%1 would save %2 of the step and keep %3 micro-batches of activations, not %4.")
+                       .arg(QString::fromLatin1(schedule_title(best->kind)), percentText(1 - best->step / step),
+                            batchesText(best->peak_micro_batches), batchesText(peakActivations(shown.schedule))))};
+}
 
 QList<Advice> pipelineAdvice(const WhatIf& tried, const Plan& plan, const Pipeline& shown) {
     QList<Advice> all;
     all << layersAdvice(tried, plan) << ranksAdvice(tried);
     if (tried.ranks > 1) all << batchesAdvice(tried, plan, shown);
+    if (tried.ranks > 1 && tried.planTimes) all << balanceAdvice(withWhatIf(plan, tried));
     return all;
 }
 

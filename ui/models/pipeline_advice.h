@@ -5,6 +5,7 @@
 #include <QList>
 #include <QString>
 
+#include "core/schedule/advice.h"
 #include "ui/models/what_if.h"
 
 namespace plimsoll::ui {
@@ -13,6 +14,9 @@ struct Advice {
     QString tone;  ///< "good", "warn"
     QString words;
 };
+
+/// The schedule that would shorten the step most, and what it costs; empty where none would by 2 %.
+QList<Advice> scheduleAdvice(const std::vector<Alternative>& rows, const Pipeline& shown);
 
 /// Layers a stage, stages, micro-batches beside ranks.
 QList<Advice> pipelineAdvice(const WhatIf& tried, const Plan& plan, const Pipeline& shown);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/pipeline_model.h"
 
+#include <algorithm>
+
 #include "ui/models/pipeline_words.h"
 #include "ui/models/plan_field.h"
 #include "ui/models/plan_model.h"
@@ -22,7 +24,7 @@ PipelineModel::PipelineModel(PlanModel* plan, QObject* parent) : QObject(parent)
     details_.setSingleShot(true);
     connect(&details_, &QTimer::timeout, this, &PipelineModel::nextDetail);
     connect(plan_, &PlanModel::changed, this, &PipelineModel::followPlan);
-    tried_ = whatIfOf(plan_->plan());
+    tried_ = own_ = whatIfOf(plan_->plan());
 }
 
 void PipelineModel::setActive(bool active) {
@@ -35,8 +37,8 @@ void PipelineModel::setActive(bool active) {
 void PipelineModel::followPlan() {
     const WhatIf own = whatIfOf(plan_->plan());
     // A plan that changes its pipeline takes the page along; other edits leave what is tried.
-    const bool touched = is_plans_ || own == tried_;
-    if (touched) tried_ = own;
+    if (is_plans_ || own != own_) tried_ = own;
+    own_ = own;
     is_plans_ = own == tried_;
     refresh();
 }
@@ -60,6 +62,14 @@ void PipelineModel::applyToPlan() {
     }
     is_plans_ = true;
     plan_->relayout(next, tr("Pipeline to %1").arg(QString::fromLatin1(schedule_title(asTried.schedule))));
+}
+
+double PipelineModel::batchBytes() const {
+    const std::optional<MemoryEstimate>& memory = plan_->lastGood().memory;
+    if (!memory || memory->stages.empty() || !tried_.planTimes) return 0;
+    const std::vector<std::int64_t> layers = layers_per_rank(withWhatIf(plan_->plan(), tried_));
+    return static_cast<double>(memory->fullest().activations_per_layer) *
+           static_cast<double>(*std::max_element(layers.begin(), layers.end()));
 }
 
 void PipelineModel::compareWith(std::optional<Schedule> schedule) {
@@ -136,6 +146,7 @@ void PipelineModel::nextDetail() {
     }
     const std::size_t count = 2 + schedule_names.size();
     if (++detail_ < count) details_.start(0);
+    if (detail_ == count && shown_) advice_ << scheduleAdvice(rows_, *shown_);
     // Rows appear together; a table that grows under the eye is hard to read.
     if (detail_ <= 2 || detail_ == count) emit detailsChanged();
 }

@@ -43,6 +43,8 @@ public:
     const QString& difference() const { return difference_; }
     const QList<Advice>& advice() const { return advice_; }
     const std::vector<Alternative>& rows() const { return rows_; }
+    /// Activations of a micro-batch on the rank with most layers; 0 where nobody knows.
+    double batchBytes() const;
     bool detailsPending() const { return details_.isActive(); }
 
 signals:
@@ -60,6 +62,7 @@ private:
     PlanModel* plan_;
     bool active_ = false;
     bool stale_ = true;
+    WhatIf own_;  ///< the plan's
     WhatIf tried_;
     bool is_plans_ = true;
     std::shared_ptr<const Pipeline> shown_;

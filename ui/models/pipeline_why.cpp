@@ -14,7 +14,7 @@ struct PipelineWhy {
     Q_DECLARE_TR_FUNCTIONS(PipelineWhy)
 };
 
-constexpr std::size_t toldBack = 5;
+constexpr int toldBack = 3;
 
 const TimedOp& opAt(const Pipeline& pipeline, OpPlace place) {
     return pipeline.timeline.ranks[static_cast<std::size_t>(place.rank)][place.index];
@@ -34,6 +34,11 @@ QString reason(const Pipeline& pipeline, const Cause& cause) {
             ? PipelineWhy::tr("its input, <b>%1</b> of rank %2, was done at %3").arg(name, rank, end)
             : PipelineWhy::tr("its gradient, <b>%1</b> of rank %2, was done at %3").arg(name, rank, end);
     return cause.send > 0 ? PipelineWhy::tr("%1 and %2 on the way").arg(words, timeText(cause.send)) : words;
+}
+
+/// A tooltip would break lines where it likes.
+QString unbroken(const QStringList& lines) {
+    return QStringLiteral("<p style='margin:0; white-space:pre'>%1</p>").arg(lines.join(QStringLiteral("<br>")));
 }
 
 }  // namespace
@@ -57,27 +62,35 @@ std::vector<OpPlace> chainOf(const Causes& causes, OpPlace place, std::size_t mo
 QString whyWords(const Pipeline& pipeline, const Causes& causes, OpPlace place) {
     const TimedOp& timed = opAt(pipeline, place);
     QStringList lines;
-    QString what = QString::fromStdString(describe(timed.op));
-    lines
-        << PipelineWhy::tr("<b>%1</b> on rank %2: %3").arg(nameOf(pipeline, timed), QString::number(timed.rank), what);
+    const QString where = pipeline.schedule.chunks > 1
+                              ? PipelineWhy::tr("rank %1, stage %2")
+                                    .arg(timed.rank)
+                                    .arg(pipeline.schedule.stage_of(timed.rank, timed.op.chunk))
+                              : PipelineWhy::tr("rank %1").arg(timed.rank);
+    lines << PipelineWhy::tr("<b>%1</b> on %2: %3")
+                 .arg(nameOf(pipeline, timed), where, QString::fromStdString(describe(timed.op)));
     lines << PipelineWhy::tr("%1 to %2, takes %3")
                  .arg(timeText(timed.start), timeText(timed.end), timeText(timed.end - timed.start));
-    const std::vector<OpPlace> chain = chainOf(causes, place, toldBack);
-    for (const OpPlace& later : chain) {
-        const Cause cause = causes.cause(later);
-        const bool first = later == place;
-        if (cause.kind == Cause::Kind::Nothing) {
-            lines << (first ? PipelineWhy::tr("It starts the step: it waits for nothing.")
-                            : PipelineWhy::tr("%1 starts the step").arg(nameOf(pipeline, opAt(pipeline, later))));
-            break;
-        }
-        if (first && cause.waited > 0)
-            lines << PipelineWhy::tr("The rank was idle for %1 before it.").arg(timeText(cause.waited));
-        const QString words = reason(pipeline, cause);
-        lines << (first ? PipelineWhy::tr("Not earlier: %1").arg(words)
-                        : PipelineWhy::tr("%1: %2").arg(nameOf(pipeline, opAt(pipeline, later)), words));
+    Cause cause = causes.cause(place);
+    if (cause.kind == Cause::Kind::Nothing) {
+        lines << PipelineWhy::tr("It starts the step: it waits for nothing.");
+        return unbroken(lines);
     }
-    return lines.join(QStringLiteral("<br>"));
+    if (cause.waited > 0) lines << PipelineWhy::tr("The rank was idle for %1 before it.").arg(timeText(cause.waited));
+    lines << PipelineWhy::tr("Not earlier: %1.").arg(reason(pipeline, cause));
+    // A rank that works without a pause says nothing; what made it wait before that does.
+    for (int told = 0; told < toldBack && cause.kind != Cause::Kind::Nothing; ++told) {
+        place = cause.op;
+        for (cause = causes.cause(place); cause.kind == Cause::Kind::Rank; cause = causes.cause(place))
+            place = cause.op;
+        const TimedOp& first = opAt(pipeline, place);
+        const QString started = PipelineWhy::tr("<b>%1</b> of rank %2 at %3")
+                                    .arg(nameOf(pipeline, first), QString::number(place.rank), timeText(first.start));
+        lines << (cause.kind == Cause::Kind::Nothing
+                      ? PipelineWhy::tr("Before that: %1 starts the step.").arg(started)
+                      : PipelineWhy::tr("Before that: %1; %2.").arg(started, reason(pipeline, cause)));
+    }
+    return unbroken(lines);
 }
 
 }  // namespace plimsoll::ui

@@ -11,7 +11,7 @@ namespace plimsoll::ui {
 
 /// The operation and what it waited for in turn: at most `most` places.
 std::vector<OpPlace> chainOf(const Causes& causes, OpPlace place, std::size_t most);
-/// Rich text: the operation, its start and end, what it waited for and why, and so on back.
+/// Rich text: the operation, its start and end, what it waited for and why, and the waits before that one.
 QString whyWords(const Pipeline& pipeline, const Causes& causes, OpPlace place);
 /// "12.5": a time in forwards.
 QString timeText(double time);

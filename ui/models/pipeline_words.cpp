@@ -34,10 +34,10 @@ double likeClosedForm(const Pipeline& pipeline, const Timeline& timeline) {
     return splits_backward(pipeline.kind) ? timeline.bubble_per_rank : timeline.bubble;
 }
 
+/// "+0.34 points".
 QString points(double share) {
     const QString number = QLocale().toString(std::abs(share) * 100, 'f', 2);
-    return share < 0 ? PipelineWords::tr("takes %1 points off").arg(number)
-                     : PipelineWords::tr("adds %1 points").arg(number);
+    return share < 0 ? PipelineWords::tr("−%1 points").arg(number) : PipelineWords::tr("+%1 points").arg(number);
 }
 
 QString ratio(double value) { return QLocale().toString(value, 'f', 2); }
@@ -74,7 +74,7 @@ QString shapeWords(const Pipeline& pipeline) {
     return words;
 }
 
-QList<Figure> pipelineFigures(const Pipeline& pipeline) {
+QList<Figure> pipelineFigures(const Pipeline& pipeline, double batchBytes) {
     const Timeline& timeline = pipeline.timeline;
     QList<Figure> figures;
     figures << Figure{PipelineWords::tr("Bubble"), percentText(timeline.bubble),
@@ -90,9 +90,11 @@ QList<Figure> pipelineFigures(const Pipeline& pipeline) {
         figures << Figure{PipelineWords::tr("Bubble a rank"), percentText(timeline.bubble_per_rank),
                           PipelineWords::tr("each rank starts its next step early")};
     const double peak = peakActivations(pipeline.schedule);
-    figures << Figure{PipelineWords::tr("Peak activations"), batchesText(peak),
-                      peak == 1 ? PipelineWords::tr("micro-batch on the fullest rank")
-                                : PipelineWords::tr("micro-batches on the fullest rank")};
+    QString held = peak == 1 ? PipelineWords::tr("micro-batch on the fullest rank")
+                             : PipelineWords::tr("micro-batches on the fullest rank");
+    if (batchBytes > 0)
+        held = PipelineWords::tr("%1, about %2").arg(held, bytesText(static_cast<Bytes>(peak * batchBytes)));
+    figures << Figure{PipelineWords::tr("Peak activations"), batchesText(peak), held};
     figures << Figure{PipelineWords::tr("Imbalance"), QLocale().toString(imbalance(pipeline), 'f', 3),
                       PipelineWords::tr("slowest rank beside the mean")};
     return figures;
@@ -131,15 +133,13 @@ QString differenceWords(const Pipeline& pipeline) {
     QStringList reasons;
     if (std::abs(stages) >= tells) {
         const QString slowest = slowestWords(pipeline);
-        reasons << PipelineWords::tr("unequal stages %1%2")
+        reasons << PipelineWords::tr("%1 from unequal stages%2")
                        .arg(points(stages), slowest.isEmpty() ? QString() : PipelineWords::tr(" (%1)").arg(slowest));
     }
-    if (std::abs(sends) >= tells) reasons << PipelineWords::tr("communication %1").arg(points(sends));
+    if (std::abs(sends) >= tells) reasons << PipelineWords::tr("%1 from communication").arg(points(sends));
     if (std::abs(rest) >= tells)
-        reasons
-            << PipelineWords::tr(
-                   "this shape and these times %1: the formula is for many micro-batches and the times of its paper")
-                   .arg(points(rest));
+        reasons << PipelineWords::tr("%1 as the formula stands for many micro-batches and the times of its paper")
+                       .arg(points(rest));
     return reasons.isEmpty() ? QString()
                              : PipelineWords::tr("Beside the closed form: %1.").arg(reasons.join(QStringLiteral("; ")));
 }

@@ -16,7 +16,8 @@ struct Figure {
 };
 
 /// Bubble, closed form, bubble a rank where backward is split, peak activations, imbalance.
-QList<Figure> pipelineFigures(const Pipeline& pipeline);
+/// `batchBytes`: activations of a micro-batch on the rank with most layers; 0 where nobody knows.
+QList<Figure> pipelineFigures(const Pipeline& pipeline, double batchBytes = 0);
 /// "ZB-H1, 4 ranks, 8 micro-batches".
 QString shapeWords(const Pipeline& pipeline);
 /// Why the simulated bubble is not that of the closed form: simulated again with equal stages, and without sends.

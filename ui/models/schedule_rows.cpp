@@ -46,7 +46,7 @@ Alternative alternativeOf(Schedule schedule, WhatIf tried, const Plan& plan) {
 
 QStringList scheduleHeaders() {
     return {ScheduleRows::tr("Schedule"), ScheduleRows::tr("Bubble"), ScheduleRows::tr("Step"),
-            ScheduleRows::tr("Peak"), ScheduleRows::tr("A rank alone")};
+            ScheduleRows::tr("Peak"), ScheduleRows::tr("Bubble a rank")};
 }
 
 QList<TextRow> scheduleTextRows(const std::vector<Alternative>& rows, Schedule shown) {

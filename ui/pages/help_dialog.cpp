@@ -24,7 +24,7 @@ HelpDialog::HelpDialog(const QList<QAction*>& actions, QWidget* parent) : QDialo
     text += tr(
         "<p><b>Pipeline</b> lays out the schedule of the plan, or of one that you try there without changing the "
         "plan, and says where time is lost. Hover an operation to see what it waited for; the wheel or + and − zoom, "
-        "drag or arrows pan, double click or Home shows all.</p>");
+        "drag or arrows pan, Shift and arrows walk the operations, double click or Home shows all.</p>");
     text += tr("<p>A chart's menu (right click, or the menu key) copies or saves its data and its picture.</p>");
     text += QStringLiteral("<table cellspacing='0' cellpadding='3' style='margin-top:8px'>");
     for (const QAction* action : actions) {

@@ -15,6 +15,7 @@
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/model_page.h"
+#include "ui/pages/pipeline_page.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/widgets/search_field.h"
@@ -109,6 +110,17 @@ QList<Command> MainWindow::commands() {
         all.append({field.label, tr("%1 · %2").arg(field.section, field.help), shownText(field, plan_.text(field.key)),
                     field.key + QLatin1Char(' ') + QString(field.key).replace(QLatin1Char('_'), QLatin1Char(' ')),
                     [this, key = field.key] { focusField(key); }});
+    for (std::size_t i = 0; i < schedule_names.size(); ++i) {
+        const auto schedule = static_cast<Schedule>(i);
+        all.append({tr("Try schedule %1").arg(QString::fromLatin1(schedule_title(schedule))),
+                    tr("Pipeline · Lays it out beside the plan's"), QString(),
+                    tr("pipeline what if %1").arg(QString::fromLatin1(schedule_names[i].data())), [this, schedule] {
+                        showPage(PageId::Pipeline);
+                        WhatIf tried = pipeline_page_->model()->tried();
+                        tried.schedule = schedule;
+                        pipeline_page_->model()->tryOut(tried);
+                    }});
+    }
     for (const std::string& name : model_preset_names()) {
         const QString preset = QString::fromStdString(name);
         all.append({tr("Model %1").arg(preset), tr("Take this preset"), QString(), QString(),

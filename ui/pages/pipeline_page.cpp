@@ -158,7 +158,7 @@ void PipelinePage::refresh() {
         if (row->key() == QLatin1String("layout.chunks")) row->setEnabled(readsChunks(plan_->plan().layout.schedule));
     bubble_->setFact(shown ? shapeWords(*shown) : QString());
     bubble_->setValue(model_.isPlans() ? QString() : tr("what if"));
-    figures_->setFigures(shown ? pipelineFigures(*shown) : QList<Figure>());
+    figures_->setFigures(shown ? pipelineFigures(*shown, model_.batchBytes()) : QList<Figure>());
     if (!shown) difference_->setText(model_.problem());
     refreshComparison();
     gantt_->setEmptyText(model_.problem());

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <QHelpEvent>
-#include <QPainter>
+#include <QKeyEvent>
 #include <QToolTip>
 
 #include "ui/models/table_text.h"
@@ -15,7 +15,7 @@ namespace plimsoll::ui {
 namespace {
 
 constexpr double tallest = 31;
-constexpr int chainLength = 12;
+constexpr std::size_t chainLength = 60;
 
 }  // namespace
 
@@ -79,35 +79,6 @@ const TimedOp* Gantt::opAt(const QPointF& at) const {
     return found != ops.end() && found->start <= time ? &*found : nullptr;
 }
 
-void Gantt::draw() {
-    const QRectF area = plotArea();
-    picture_ = drawGanttRows(pipeline_->timeline,
-                             {area.width(), pitch(), gap(), span()->from(), span()->to(), devicePixelRatioF()},
-                             Theme::of(palette()));
-    stale_ = false;
-}
-
-void Gantt::paintLabels(QPainter& painter) const {
-    const Theme& theme = Theme::of(palette());
-    const QRectF area = plotArea();
-    const Timeline& timeline = pipeline_->timeline;
-    painter.setFont(uiFont(-0.75));
-    painter.setPen(theme.muted);
-    const auto every = static_cast<std::size_t>(std::ceil(13 / pitch()));
-    for (std::size_t row = 0; row < rows(); row += every) {
-        const double height = std::max(pitch() - gap(), 13.0);
-        const double top = std::max(0.0, pitch() * (static_cast<double>(row) + 0.5) - gap() / 2 - height / 2);
-        painter.drawText(QRectF(0, top, area.left() - 8, height), Qt::AlignLeft | Qt::AlignVCenter,
-                         tr("rank %1").arg(row));
-        const double idle = timeline.idle[row];
-        painter.drawText(
-            QRectF(area.right(), top, width() - area.right(), height), Qt::AlignRight | Qt::AlignVCenter,
-            tr("%1 · %2").arg(timeText(idle), percentText(timeline.makespan > 0 ? idle / timeline.makespan : 0)));
-    }
-    painter.drawText(QRectF(area.right(), height() - axisHeight + 3, width() - area.right(), axisHeight - 4),
-                     Qt::AlignRight | Qt::AlignVCenter, tr("idle"));
-}
-
 const TimedOp& Gantt::at(OpPlace place) const {
     return pipeline_->timeline.ranks[static_cast<std::size_t>(place.rank)][place.index];
 }
@@ -120,44 +91,6 @@ OpPlace Gantt::placeOf(const TimedOp& op) const {
 const Causes& Gantt::causes() {
     if (!causes_) causes_.emplace(pipeline_->schedule, pipeline_->timeline);
     return *causes_;
-}
-
-void Gantt::paintChain(QPainter& painter) const {
-    if (chain_.empty()) return;
-    const Theme& theme = Theme::of(palette());
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setClipRect(plotArea());
-    painter.setBrush(Qt::NoBrush);
-    const TimedOp* later = nullptr;
-    for (const OpPlace& place : chain_) {
-        const TimedOp& op = at(place);
-        const QRectF from = cell(op);
-        painter.setPen(QPen(theme.ink, later ? 1.5 : 2.5));
-        painter.drawRect(from.adjusted(1, 1, -1, -1));
-        if (later && later->rank != op.rank) {
-            const QRectF to = cell(*later);
-            painter.setPen(QPen(theme.ink, 1.5, Qt::DashLine));
-            painter.drawLine(QPointF(from.right(), from.center().y()), QPointF(to.left(), to.center().y()));
-        }
-        later = &op;
-    }
-    painter.setClipping(false);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-}
-
-void Gantt::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    if (!pipeline_) {
-        painter.setPen(Theme::of(palette()).muted);
-        painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
-        return;
-    }
-    if (stale_) draw();
-    painter.drawImage(QPointF(plotArea().left(), 0), picture_);
-    paintLabels(painter);
-    paintAxis(painter);
-    paintChain(painter);
-    paintFocus(painter);
 }
 
 void Gantt::writeTable(TableText& table) const {
@@ -211,12 +144,53 @@ void Gantt::leaveEvent(QEvent* event) {
     hover(nullptr);
 }
 
+void Gantt::explain(const TimedOp& op, const QPoint& global) {
+    QToolTip::showText(global, whyWords(*pipeline_, causes(), placeOf(op)), this);
+}
+
+void Gantt::step(int by, int rows) {
+    OpPlace place = hovered_ ? placeOf(*hovered_) : OpPlace();
+    if (rows != 0) {
+        const int rank = std::clamp(place.rank + rows, 0, static_cast<int>(this->rows()) - 1);
+        // The operation that runs at the same time, or the next one.
+        const double time = hovered_ ? (hovered_->start + hovered_->end) / 2 : 0;
+        const std::vector<TimedOp>& ops = pipeline_->timeline.ranks[static_cast<std::size_t>(rank)];
+        const auto found =
+            std::partition_point(ops.begin(), ops.end(), [time](const TimedOp& op) { return op.end <= time; });
+        place = {rank, static_cast<std::size_t>(found - ops.begin())};
+    } else if (hovered_) {
+        place.index = by < 0 && place.index == 0 ? 0 : place.index + static_cast<std::size_t>(by);
+    }
+    place.index = std::min(place.index, pipeline_->timeline.ranks[static_cast<std::size_t>(place.rank)].size() - 1);
+    const TimedOp& op = at(place);
+    if (op.end > span()->to() || op.start < span()->from())
+        span()->pan((op.start + op.end - span()->from() - span()->to()) / 2);
+    hover(&op);
+    explain(op, mapToGlobal(cell(op).bottomLeft().toPoint()));
+}
+
+void Gantt::keyPressEvent(QKeyEvent* event) {
+    const bool walks = pipeline_ && event->modifiers() & Qt::ShiftModifier;
+    switch (walks ? event->key() : 0) {
+        case Qt::Key_Left:
+            return step(-1, 0);
+        case Qt::Key_Right:
+            return step(1, 0);
+        case Qt::Key_Up:
+            return step(0, -1);
+        case Qt::Key_Down:
+            return step(0, 1);
+        default:
+            TimeChart::keyPressEvent(event);
+    }
+}
+
 bool Gantt::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return TimeChart::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     const TimedOp* op = opAt(help->pos());
     if (op)
-        QToolTip::showText(help->globalPos(), whyWords(*pipeline_, causes(), placeOf(*op)), this);
+        explain(*op, help->globalPos());
     else
         QToolTip::hideText();
     return true;

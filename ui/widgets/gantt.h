@@ -44,6 +44,7 @@ protected:
     void changeEvent(QEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     double pitch() const;
@@ -53,6 +54,8 @@ private:
     OpPlace placeOf(const TimedOp& op) const;
     const Causes& causes();
     void hover(const TimedOp* op);
+    void step(int by, int rows);
+    void explain(const TimedOp& op, const QPoint& global);
     void draw();
     void paintLabels(QPainter& painter) const;
     void paintChain(QPainter& painter) const;

@@ -28,7 +28,7 @@ QList<std::pair<GanttLegend::Key, QString>> GanttLegend::keys() const {
     QList<std::pair<Key, QString>> all{{Key::Forward, tr("forward")},
                                        {Key::Backward, weights_ ? tr("input backward") : tr("backward")}};
     if (weights_) all.append({Key::Weight, tr("weight backward")});
-    if (chunks_) all.append({Key::Chunk, tr("second chunk or later")});
+    if (chunks_) all.append({Key::Chunk, tr("later chunk")});
     all.append({Key::Idle, tr("bubble")});
     return all;
 }

@@ -68,17 +68,25 @@ private:
             float red = 0, green = 0, blue = 0, busy = 0, marked = 0;
         };
         std::vector<Mix> mixes(columns);
+        std::array<std::array<std::array<float, 3>, ganttShades>, 3> parts{};
+        for (std::size_t kind = 0; kind < parts.size(); ++kind)
+            for (std::size_t shade = 0; shade < ganttShades; ++shade) {
+                const QColor& colour = colours_[kind][shade];
+                parts[kind][shade] = {static_cast<float>(colour.red()), static_cast<float>(colour.green()),
+                                      static_cast<float>(colour.blue())};
+            }
         for (const TimedOp& timed : ops) {
-            const QColor colour = colourOf(timed);
+            const auto& [red, green, blue] =
+                parts[ganttColourOf(timed.op.kind)][static_cast<std::size_t>(timed.op.micro_batch % ganttShades)];
             const double from = std::max(0.0, frame_.xOf(timed.start) * frame_.ratio);
             const double to = std::min(static_cast<double>(columns), frame_.xOf(timed.end) * frame_.ratio);
             for (auto x = static_cast<std::size_t>(from); x < columns && static_cast<double>(x) < to; ++x) {
                 const auto left = static_cast<double>(x);
                 const auto share = static_cast<float>(std::min(to, left + 1) - std::max(from, left));
                 Mix& mix = mixes[x];
-                mix.red += share * static_cast<float>(colour.red());
-                mix.green += share * static_cast<float>(colour.green());
-                mix.blue += share * static_cast<float>(colour.blue());
+                mix.red += share * red;
+                mix.green += share * green;
+                mix.blue += share * blue;
                 mix.busy += share;
                 if (timed.op.chunk > 0) mix.marked += share;
             }

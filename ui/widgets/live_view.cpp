@@ -14,7 +14,8 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double head = 18;  // room for labels over the curves
+constexpr std::size_t mostLines = 16;  // more of them run into each other
+constexpr double head = 18;            // room for labels over the curves
 
 }  // namespace
 
@@ -40,16 +41,16 @@ double LiveView::yOf(double alive) const {
 }
 
 QPolygonF LiveView::lineOf(const std::vector<MemoryPoint>& points) const {
-    // At most a few points half a pixel: the highest and the lowest of what happens there.
+    // At most a few points a pixel: the highest and the lowest of what happens there.
     const auto first = std::partition_point(points.begin(), points.end(),
                                             [this](const MemoryPoint& point) { return point.time <= span()->from(); });
     double alive = first == points.begin() ? 0 : std::prev(first)->micro_batches;
     QPolygonF line{QPointF(plotArea().left(), yOf(alive))};
     for (auto point = first; point != points.end() && point->time < span()->to();) {
-        const double x = std::floor(xOf(point->time) * 2) / 2;
+        const double x = std::floor(xOf(point->time));
         line << QPointF(x, yOf(alive));
         double low = alive, high = alive;
-        for (; point != points.end() && xOf(point->time) < x + 0.5; ++point) {
+        for (; point != points.end() && xOf(point->time) < x + 1; ++point) {
             alive = point->micro_batches;
             low = std::min(low, alive);
             high = std::max(high, alive);
@@ -73,7 +74,8 @@ void LiveView::paintEvent(QPaintEvent*) {
 
     painter.setClipRect(area.adjusted(0, 0, 1, 0));
     painter.setPen(QPen(mixed(theme.surface, theme.muted, curves_.ranks.size() > 16 ? 0.3 : 0.6), 1));
-    for (std::size_t rank = 0; rank < curves_.ranks.size(); ++rank)
+    const std::size_t every = (curves_.ranks.size() + mostLines - 1) / mostLines;
+    for (std::size_t rank = 0; rank < curves_.ranks.size(); rank += every)
         if (rank != fullest_) painter.drawPolyline(lineOf(curves_.ranks[rank]));
     QPolygonF line = lineOf(curves_.ranks[fullest_]);
     QPolygonF filled = line;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QImage>
+#include <QTest>
 
 #include "ui/models/layout_words.h"
 #include "ui/models/plan_model.h"
@@ -50,6 +51,50 @@ TEST(GanttView, ForwardAndBackwardHaveTheirColoursAndTheBubbleNeither) {
     };
     EXPECT_EQ(colour(OpKind::Forward), theme.category[0]);
     EXPECT_EQ(colour(OpKind::Backward), theme.category[2]);
+}
+
+TEST(GanttView, TheChainOfAnOperationIsWalkedByMouseAndKeys) {
+    Gantt gantt;
+    gantt.resize(900, 200);
+    const auto shown = pipeline(4, 8, 0.5);
+    gantt.setPipeline(shown);
+    gantt.setZoomable(true);
+    gantt.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&gantt));
+    // The first forward of the last rank waited for those of all ranks before it.
+    QTest::mouseMove(&gantt, gantt.cell(shown->timeline.ranks[3].front()).center().toPoint());
+    EXPECT_EQ(gantt.chain(), (std::vector<OpPlace>{{3, 0}, {2, 0}, {1, 0}, {0, 0}}));
+    QTest::keyClick(&gantt, Qt::Key_Right, Qt::ShiftModifier);
+    EXPECT_EQ(gantt.chain().front(), (OpPlace{3, 1}));
+    QTest::keyClick(&gantt, Qt::Key_Up, Qt::ShiftModifier);
+    EXPECT_EQ(gantt.chain().front().rank, 2);
+}
+
+TEST(GanttView, ZoomShowsLessAndDoubleClickShowsAll) {
+    Gantt gantt;
+    gantt.resize(900, 200);
+    const auto shown = pipeline(4, 8);
+    gantt.setPipeline(shown);
+    gantt.setZoomable(true);
+    const double before = gantt.cell(shown->timeline.ranks[0].front()).width();
+    QTest::keyClick(&gantt, Qt::Key_Plus);
+    EXPECT_NEAR(gantt.cell(shown->timeline.ranks[0].front()).width(), before * 1.25, 1e-6);
+    QTest::mouseDClick(&gantt, Qt::LeftButton, {}, gantt.rect().center());
+    EXPECT_NEAR(gantt.cell(shown->timeline.ranks[0].front()).width(), before, 1e-6);
+}
+
+TEST(GanttView, OperationsUnderAPixelAreMergedByColumn) {
+    Gantt gantt;
+    gantt.resize(300, 100);
+    const auto shown = pipeline(2, 600);
+    gantt.setPipeline(shown);
+    const QImage image = gantt.grab().toImage();
+    const Theme& theme = Theme::of(gantt.palette());
+    const QColor middle = image.pixelColor(gantt.plotArea().center().toPoint().x(), 10);
+    // A third forward, two thirds backward, of all shades: neither of them, and no bubble.
+    for (const QColor& colour : {theme.category[0], theme.category[2], idleColour(theme)}) EXPECT_NE(middle, colour);
+    EXPECT_LT(middle.red(), 140);
+    EXPECT_GT(middle.green(), 100);
 }
 
 TEST(GanttView, ManyStagesStillFitTheScreen) {
