@@ -28,6 +28,9 @@ Advice layersAdvice(const WhatIf& tried, const Plan& plan) {
     const auto [fewest, most] = std::minmax_element(layers.begin(), layers.end());
     const QString count = *fewest == *most ? countText(*fewest)
                                            : PipelineAdvice::tr("%1 to %2").arg(countText(*fewest), countText(*most));
+    if (*fewest < 1)
+        return say(false, PipelineAdvice::tr("%1 stages (ranks × chunks) are more than this model has layers.")
+                              .arg(countText(static_cast<std::int64_t>(layers.size()))));
     if (*fewest >= fewestLayers)
         return say(
             true, PipelineAdvice::tr("%1 layers a stage: 4 to 8 or more keep sends small beside the work.").arg(count));

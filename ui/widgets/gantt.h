@@ -48,7 +48,7 @@ protected:
 
 private:
     double pitch() const;
-    double gap() const { return pitch() >= 16 ? 4 : 1; }
+    double gap() const { return pitch() >= 16 ? 4 : pitch() >= 8 ? 1 : 0; }
     std::size_t rows() const { return pipeline_ ? pipeline_->timeline.ranks.size() : 0; }
     const TimedOp& at(OpPlace place) const;
     OpPlace placeOf(const TimedOp& op) const;

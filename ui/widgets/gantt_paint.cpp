@@ -28,7 +28,7 @@ void Gantt::paintLabels(QPainter& painter) const {
     const Timeline& timeline = pipeline_->timeline;
     painter.setFont(uiFont(-0.75));
     painter.setPen(theme.muted);
-    const auto every = static_cast<std::size_t>(std::ceil(13 / pitch()));
+    const auto every = static_cast<std::size_t>(std::ceil(16 / pitch()));
     for (std::size_t row = 0; row < rows(); row += every) {
         const double height = std::max(pitch() - gap(), 13.0);
         const double top = std::max(0.0, pitch() * (static_cast<double>(row) + 0.5) - gap() / 2 - height / 2);

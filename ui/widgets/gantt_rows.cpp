@@ -14,7 +14,7 @@ namespace {
 
 using Ops = std::span<const TimedOp>;
 constexpr double stripe = 3;       // height of a chunk's mark
-constexpr double hatchFrom = 9;    // rows lower than this are tinted only
+constexpr double hatchFrom = 8;    // rows lower than this are plain
 constexpr double mergeFrom = 0.4;  // operations a pixel
 
 Ops visibleOps(const std::vector<TimedOp>& ops, double from, double to) {
@@ -107,7 +107,7 @@ private:
         }
         const int first = static_cast<int>(std::lround(top * frame_.ratio));
         const int last = std::min(image_.height(), static_cast<int>(std::lround((top + height()) * frame_.ratio)));
-        const int marked = first + (height() >= hatchFrom ? static_cast<int>(std::lround(stripe * frame_.ratio)) : 1);
+        const int marked = first + (height() >= hatchFrom ? static_cast<int>(std::lround(stripe * frame_.ratio)) : 0);
         const int period = static_cast<int>(std::lround(6 * frame_.ratio));
         const QRgb hatch = mixed(idle_, QColor(hatch_.rgb()), hatch_.alphaF()).rgb();
         for (int y = first; y < last; ++y) {
@@ -131,7 +131,7 @@ private:
             const double inset = area.width() >= 5 ? 0.5 : 0;
             const QColor colour = colourOf(timed);
             painter.fillRect(area.adjusted(inset, 0, -inset, 0), colour);
-            if (timed.op.chunk > 0)
+            if (timed.op.chunk > 0 && height() >= hatchFrom)
                 painter.fillRect(QRectF(from + inset, top, area.width() - 2 * inset, std::min(stripe, height() / 2)),
                                  chunk_);
             if (height() < 11 || area.width() < 12) continue;
