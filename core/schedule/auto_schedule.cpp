@@ -19,6 +19,7 @@ constexpr double paper_wait = -1;
 struct Choice {
     std::vector<int> warmup;         ///< per rank: forwards before the first backward
     bool backward_first = false;     ///< take a gradient that is here before a forward that is not
+    double room = 0;                 ///< micro-batches; at most the limit
     double least_wait = paper_wait;  ///< in weight backwards: a shorter wait is not filled with one
 };
 
@@ -56,7 +57,7 @@ public:
             auto& s = state_[rank];
             if (s.backwards < micro_batches_) return impossible;
             while (s.weights < s.backwards) take_weight(rank);
-            longest = std::max(longest, s.clock - s.start);
+            longest = std::max(longest, limits_.goal == AutoGoal::WholeStep ? s.clock : s.clock - s.start);
         }
         return longest;
     }
@@ -122,7 +123,7 @@ private:
             }
         }
         const bool waiting = s.weights < s.backwards;
-        const bool full = forward && memory(s) + 1 > limits_.micro_batches + 1e-9;
+        const bool full = forward && memory(s) + 1 > choice.room + 1e-9;
         if (full && !waiting) {
             // Nothing to give back: take the backward first.
             if (s.forwards == s.backwards) return false;
@@ -180,7 +181,7 @@ std::vector<int> filling_warmup(const StageTimes& times, int ranks, int limit, d
     return warmup;
 }
 
-std::vector<Choice> first_choices(const StageTimes& times, int ranks, int limit, AutoSearch search) {
+std::vector<Choice> first_choices(const StageTimes& times, int ranks, int limit, const AutoLimits& limits) {
     std::vector<int> h1, h2;
     for (int rank = 0; rank < ranks; ++rank) {
         h1.push_back(std::min(limit, ranks - rank));
@@ -188,15 +189,24 @@ std::vector<Choice> first_choices(const StageTimes& times, int ranks, int limit,
     }
     std::vector<std::vector<int>> warmups{filling_warmup(times, ranks, limit, 0), h1};
     constexpr std::array waits{paper_wait, 1.0, 0.75, 0.5, 0.25, 0.0};
-    if (search == AutoSearch::Wide) {
+    std::vector<double> rooms{limits.micro_batches};
+    if (limits.search == AutoSearch::Wide) {
         for (const double rounding : {0.3, 0.6, 0.9, 1.0})
             warmups.push_back(filling_warmup(times, ranks, limit, rounding));
         warmups.push_back(h2);
+        // Less room brings weight backwards forward, which can be the better order.
+        if (limits.micro_batches > ranks) rooms.push_back(ranks);
     }
+    // The likeliest first: the budget may end the search.
     std::vector<Choice> choices;
-    for (const auto& warmup : warmups)
-        for (const double least_wait : waits)
-            for (const bool first : {false, true}) choices.push_back({warmup, first, least_wait});
+    for (const double least_wait : waits)
+        for (const auto& warmup : warmups)
+            for (const double room : rooms)
+                for (const bool first : {false, true}) {
+                    auto fitting = warmup;
+                    for (auto& count : fitting) count = std::min(count, std::max(1, static_cast<int>(room)));
+                    choices.push_back({std::move(fitting), first, room, least_wait});
+                }
     return choices;
 }
 
@@ -221,7 +231,7 @@ PipelineSchedule auto_schedule(const ScheduleShape& shape, const StageTimes& giv
         best = choice;
         return true;
     };
-    for (const auto& choice : first_choices(times, shape.ranks, limit, limits.search))
+    for (const auto& choice : first_choices(times, shape.ranks, limit, usable))
         if (left > 0 || shortest == impossible) try_choice(choice);
 
     // Then one forward more or less on one rank at a time, as long as that helps.
@@ -231,7 +241,7 @@ PipelineSchedule auto_schedule(const ScheduleShape& shape, const StageTimes& giv
             for (const int change : {1, -1}) {
                 auto choice = best;
                 auto& warmup = choice.warmup[static_cast<std::size_t>(rank)];
-                warmup = std::clamp(warmup + change, 1, limit);
+                warmup = std::clamp(warmup + change, 1, std::min(limit, std::max(1, static_cast<int>(choice.room))));
                 if (warmup != best.warmup[static_cast<std::size_t>(rank)]) better |= try_choice(choice);
             }
     }

@@ -56,6 +56,7 @@ Result<BubbleRate> searched_rate(const BubbleCase& given, double room, AutoSearc
     limits.micro_batches = room * given.ranks;
     limits.weight_share = given.weight_share.value_or(usual_weight_share);
     limits.search = search;
+    limits.goal = AutoGoal::LongestRank;
     const auto times =
         StageTimes::uniform(given.ranks, given.forward, given.backward_input, given.backward_weight, given.send);
     const auto rate = rate_of(auto_schedule({given.ranks, given.micro_batches}, times, limits), given);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/schedule/rates.h"
+#include "core/schedule/simulate.h"
 
 namespace plimsoll {
 namespace {
@@ -48,6 +49,22 @@ TEST(BubbleRates, TheWideSearchIsNeverWorse) {
         EXPECT_LE(rate("bubble_zb_1p_search"), rate("bubble_zb_1p") + 1e-12);
         EXPECT_GE(rate("bubble_zb_2p_search"), 0);
     }
+}
+
+// More room never makes the step longer, and neither search is worse than its handcrafted sibling.
+TEST(AutoSchedule, MoreRoomIsNeverWorse) {
+    for (const int p : {2, 4, 8})
+        for (const int m : {2, 8, 24})
+            for (const Seconds weight : {0.5, 1.0})
+                for (const Seconds send : {0.0, 0.2}) {
+                    const auto times = StageTimes::uniform(p, 1, 1, weight, send);
+                    const auto step = [&](Schedule kind) {
+                        return simulate(*make_schedule(kind, {p, m}, times), times)->makespan;
+                    };
+                    const auto h1 = step(Schedule::ZbH1), one = step(Schedule::Zb1p), two = step(Schedule::Zb2p);
+                    EXPECT_LE(one, h1 + 1e-9) << p << " " << m << " " << weight << " " << send;
+                    EXPECT_LE(two, one + 1e-9) << p << " " << m << " " << weight << " " << send;
+                }
 }
 
 }  // namespace
