@@ -60,9 +60,12 @@ std::string other_lines(const Pipeline& pipeline, const std::vector<Alternative>
 std::string pipeline_report(const Plan& plan, const Pipeline& pipeline) {
     auto text = headline(pipeline) + rank_lines(plan, pipeline);
     if (plan.layout.pp < 2) return text;
-    const auto others = alternatives(plan);
+    const bool own_times = pipeline.times == relative_stage_times(plan);
+    const auto others = own_times ? alternatives(plan) : alternatives(plan, pipeline);
     text += other_lines(pipeline, others);
-    for (const auto& sentence : pipeline_advice(plan, pipeline, others)) text += "\n" + sentence;
+    // Advice is about the plan's layers, which typed times say nothing of.
+    if (own_times)
+        for (const auto& sentence : pipeline_advice(plan, pipeline, others)) text += "\n" + sentence;
     return text + "\n";
 }
 
@@ -89,9 +92,9 @@ Json pipeline_json(const Plan& plan, const Pipeline& pipeline) {
                                   {"forward", pipeline.times.forward[stage]},
                                   {"backward_input", pipeline.times.backward_input[stage]},
                                   {"backward_weight", pipeline.times.backward_weight[stage]}});
-    json["imbalance"] = mine.imbalance;
+    json["layers_imbalance"] = mine.imbalance;
     if (const auto best = balanced_partition(plan))
-        json["balanced"] = {{"layers", best->layers}, {"imbalance", best->imbalance}};
+        json["balanced"] = {{"layers", best->layers}, {"layers_imbalance", best->imbalance}};
     constexpr std::array kinds{"forward", "backward", "backward_input", "backward_weight"};
     for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
         Json ops = Json::array();

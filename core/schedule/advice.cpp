@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/schedule/memory_curve.h"
 #include "core/schedule/partition.h"
@@ -17,7 +18,29 @@ double peak_of(const Pipeline& pipeline) {
     return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
 }
 
-Alternative alternative(Plan plan, Schedule kind) {
+/// The times of each rank, spread over the stages that it holds under another schedule.
+StageTimes spread(const Pipeline& given, Schedule kind, int chunks) {
+    const auto ranks = given.schedule.ranks;
+    const PipelineSchedule where{ranks, 1, chunks, placement_of(kind), {}};
+    StageTimes times = StageTimes::uniform(ranks * chunks, 0, 0, 0);
+    const auto fill = [&](std::vector<Seconds>& to, const std::vector<Seconds>& from) {
+        std::vector<Seconds> of_rank(static_cast<std::size_t>(ranks));
+        for (std::size_t s = 0; s < from.size(); ++s)
+            of_rank[static_cast<std::size_t>(given.schedule.rank_of(static_cast<int>(s)))] += from[s];
+        for (std::size_t s = 0; s < to.size(); ++s)
+            to[s] = of_rank[static_cast<std::size_t>(where.rank_of(static_cast<int>(s)))] / chunks;
+    };
+    fill(times.forward, given.times.forward);
+    fill(times.backward_input, given.times.backward_input);
+    fill(times.backward_weight, given.times.backward_weight);
+    if (!given.times.send.empty()) {
+        const auto sum = std::accumulate(given.times.send.begin(), given.times.send.end(), 0.0);
+        std::fill(times.send.begin(), times.send.end(), sum / static_cast<double>(given.times.send.size()));
+    }
+    return times;
+}
+
+Alternative alternative(Plan plan, Schedule kind, const Pipeline* given) {
     plan.layout.schedule = kind;
     plan.layout.chunks = std::max<std::int64_t>(plan.layout.chunks, 2);
     Alternative other;
@@ -27,7 +50,13 @@ Alternative alternative(Plan plan, Schedule kind) {
         other.reason = fmt::format("{} stages are more than the {} layers", stages, plan.model.num_layers);
         return other;
     }
-    const auto pipeline = simulate_pipeline(plan);
+    const int chunks = static_cast<int>(chunks_per_rank(plan));
+    const auto pipeline =
+        given
+            ? simulate_pipeline(
+                  kind, {given->schedule.ranks, given->schedule.micro_batches, chunks},
+                  kind == given->kind && chunks == given->schedule.chunks ? given->times : spread(*given, kind, chunks))
+            : simulate_pipeline(plan);
     if (!pipeline) {
         other.reason = pipeline.error().message;
         return other;
@@ -61,7 +90,16 @@ std::string micro_batch_advice(const Plan& plan, const Pipeline& pipeline) {
 std::vector<Alternative> alternatives(const Plan& plan) {
     std::vector<Alternative> all;
     if (plan.layout.pp < 2) return all;
-    for (std::size_t k = 0; k < schedule_names.size(); ++k) all.push_back(alternative(plan, static_cast<Schedule>(k)));
+    for (std::size_t k = 0; k < schedule_names.size(); ++k)
+        all.push_back(alternative(plan, static_cast<Schedule>(k), nullptr));
+    return all;
+}
+
+std::vector<Alternative> alternatives(const Plan& plan, const Pipeline& pipeline) {
+    std::vector<Alternative> all;
+    if (plan.layout.pp < 2) return all;
+    for (std::size_t k = 0; k < schedule_names.size(); ++k)
+        all.push_back(alternative(plan, static_cast<Schedule>(k), &pipeline));
     return all;
 }
 

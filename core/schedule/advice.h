@@ -22,10 +22,14 @@ struct Alternative {
 
 /// Every schedule for the plan's stages, micro-batches and (for the interleaved ones, at least two) chunks.
 std::vector<Alternative> alternatives(const Plan& plan);
+/// The same with the times of `pipeline` in place of the plan's: a rank keeps its own, whatever the schedule, in equal
+/// parts a chunk, and sends take the mean of its links.
+std::vector<Alternative> alternatives(const Plan& plan, const Pipeline& pipeline);
 
 /// Sentences: layers a stage (4 to 8 or more keep sends small), number of stages (8 or fewer), micro-batches (many more
 /// than stages; the bubble with twice as many), imbalance of the stages, and the schedule that would save most with
-/// what it costs in activations. Empty without a pipeline.
+/// what it costs in activations. The other pipelines that it speaks of have the plan's own times. Empty without a
+/// pipeline.
 std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipeline,
                                          const std::vector<Alternative>& others);
 

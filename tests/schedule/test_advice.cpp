@@ -36,6 +36,22 @@ TEST(Alternatives, AreTheSimulatedSchedules) {
     EXPECT_DOUBLE_EQ(all[static_cast<std::size_t>(Schedule::GPipe)].peak_micro_batches, 16);
 }
 
+// Typed times go with their ranks: F = B = W = 1 and nothing to send gives every closed form.
+TEST(Alternatives, KeepTypedTimes) {
+    const auto plan = deep_plan();
+    const auto typed = *simulate_pipeline(Schedule::OneFOneB, {8, 16}, StageTimes::uniform(8, 1, 1, 1));
+    for (const auto& other : alternatives(plan, typed)) {
+        const auto form = closed_form_bubble(other.kind, {8, 16, 2}, 1, 1, 1);
+        if (other.kind == Schedule::GPipe || other.kind == Schedule::OneFOneB || other.kind == Schedule::Interleaved ||
+            other.kind == Schedule::BreadthFirst) {
+            EXPECT_NEAR(other.bubble, form->bubble, 1e-12) << schedule_title(other.kind);
+        }
+        if (other.kind == Schedule::ZbH1 || other.kind == Schedule::ZbV) {
+            EXPECT_NEAR(other.bubble_per_rank, form->bubble, 1e-12) << schedule_title(other.kind);
+        }
+    }
+}
+
 TEST(Alternatives, SayWhyOneIsNotPossible) {
     auto plan = deep_plan();
     plan.layout.accumulation = 8;
