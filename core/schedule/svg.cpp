@@ -37,10 +37,11 @@ public:
         const double height = top + rows + 30 + curve_height + 20;
         add(R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" font-family="system-ui,sans-serif" font-size="12">)svg",
             left + room + right, height);
-        add("<style>:root{{--ink:#1c2730;--paper:#fbfcfd;--idle:#e3e9ee}}@media(prefers-color-scheme:dark){{:root{{--"
-            "ink:#dbe4ea;"
-            "--paper:#10181e;--idle:#26323b}}}}text{{fill:var(--ink)}}</style>");
-        add(R"svg(<rect width="100%" height="100%" fill="var(--paper)"/>)svg");
+        // Classes, not variables: viewers that are no browsers know no var().
+        add("<style>.paper{{fill:#fbfcfd}}.idle{{fill:#e3e9ee}}.ink,text{{fill:#1c2730}}.on{{fill:#fff}}"
+            "@media(prefers-color-scheme:dark){{.paper{{fill:#10181e}}.idle{{fill:#26323b}}.ink,text{{fill:#dbe4ea}}}}"
+            "</style>");
+        add(R"svg(<rect width="100%" height="100%" class="paper"/>)svg");
         title();
         for (int rank = 0; rank < pipeline_.schedule.ranks; ++rank) row(rank);
         memory(top + rows + 30);
@@ -74,14 +75,14 @@ private:
                 legend_gap + 4, fill(kind, 1), at + 17, legend_gap + 14, name);
             at += 130;
         }
-        add(R"svg(<rect x="{}" y="{}" width="12" height="12" fill="var(--idle)"/><text x="{}" y="{}">idle</text>)svg",
-            at, legend_gap + 4, at + 17, legend_gap + 14);
+        add(R"svg(<rect x="{}" y="{}" width="12" height="12" class="idle"/><text x="{}" y="{}">idle</text>)svg", at,
+            legend_gap + 4, at + 17, legend_gap + 14);
     }
 
     void row(int rank) {
         const auto& timeline = pipeline_.timeline;
         const double y = top + pitch_ * rank, height = pitch_ - (pitch_ >= 16 ? 3 : 1);
-        add(R"svg(<rect x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}" fill="var(--idle)"/>)svg", left, y, room,
+        add(R"svg(<rect x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}" class="idle"/>)svg", left, y, room,
             height);
         const double font = std::min(12.0, pitch_ - 1), line = y + height / 2 + font * 0.36;
         add(R"svg(<text x="4" y="{:.2f}" font-size="{:.1f}">rank {}</text>)svg", line, font, rank);
@@ -96,11 +97,11 @@ private:
                 fill(timed.op.kind, timed.op.micro_batch), describe(timed.op), timed.start, timed.end);
             // The stripe tells the chunks apart.
             if (timed.op.chunk > 0)
-                add(R"svg(<rect x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}" fill="var(--ink)" opacity="0.55"/>)svg",
+                add(R"svg(<rect x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}" class="ink" opacity="0.55"/>)svg",
                     x(timed.start), y, std::max(0.2, width), height * 0.12);
             const auto number = std::to_string(timed.op.micro_batch);
             if (pitch_ >= 14 && width > 8.0 * static_cast<double>(number.size()))
-                add(R"svg(<text x="{:.2f}" y="{:.2f}" font-size="{:.1f}" text-anchor="middle" style="fill:#fff">{}</text>)svg",
+                add(R"svg(<text x="{:.2f}" y="{:.2f}" font-size="{:.1f}" text-anchor="middle" class="on">{}</text>)svg",
                     x(timed.start) + width / 2, line, font, number);
         }
     }
