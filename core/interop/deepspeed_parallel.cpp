@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed_parts.h"
+#include "core/schedule/schedule.h"
 
 namespace plimsoll::deepspeed {
 
@@ -58,7 +59,10 @@ void add_parallelism(Json& json, const Plan& plan, const DeepSpeedRelease& relea
         notes.push_back(fmt::format(
             "Pipeline stages are not in the file: build the model as deepspeed.pipe.PipelineModule(num_stages={}); its "
             "micro-batches are gradient_accumulation_steps.{}",
-            layout.pp, layout.schedule == Schedule::GPipe ? " DeepSpeed's schedule is 1F1B: it has no GPipe." : ""));
+            layout.pp,
+            layout.schedule == Schedule::OneFOneB
+                ? ""
+                : fmt::format(" DeepSpeed's schedule is 1F1B: it has no {}.", schedule_title(layout.schedule))));
     }
     if (layout.cp > 1) {
         notes.push_back(fmt::format(

@@ -35,7 +35,7 @@ Result<double> rate_of(Schedule kind, const BubbleCase& given, int chunks) {
 Result<BubbleRate> interleaved_rate(const BubbleCase& given) {
     BubbleRate best{"bubble_interleaved_1f1b", 0, published_rate(given, "bubble_interleaved_1f1b"), {}};
     double nearest = INFINITY;
-    const int first = given.chunks.value_or(2), last = given.chunks.value_or(best.published ? 8 : 2);
+    const int first = given.chunks.value_or(2), last = given.chunks.value_or(best.published ? 4 : 2);
     for (int chunks = first; chunks <= last; ++chunks) {
         const auto rate = rate_of(Schedule::Interleaved, given, chunks);
         if (!rate) return tl::unexpected(rate.error());

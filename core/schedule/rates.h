@@ -34,9 +34,9 @@ struct BubbleRate {
 };
 
 /// Timeline::bubble_per_rank of each schedule for the case's times. ZB-1p and ZB-2p by the paper's own rules, and once
-/// more by the wide search (columns …_search). A case without chunks is simulated with the 2 to 8 chunks whose rate is
-/// nearest to the published one, which the note says; without weight_share with 32 / (34 + 5 s / d), a sequence of 1024
-/// and heads of 96 (table 1 and the 1.5B model of the paper).
+/// more by the wide search (columns …_search). A case without chunks is simulated with the 2 to 4 chunks (the paper has
+/// as many) whose rate is nearest to the published one, which the note says; without weight_share with 32 / (34 + 5 s /
+/// d), a sequence of 1024 and heads of 96 (table 1 and the 1.5B model of the paper).
 Result<std::vector<BubbleRate>> bubble_rates(const BubbleCase& given);
 
 }  // namespace plimsoll

@@ -287,6 +287,10 @@ TEST(DeepSpeedExport, PipelineIsANoteAndTakesTensorParallelOutOfTheFile) {
     EXPECT_EQ(result.json.at("zero_optimization").at("overlap_comm"), false);
     EXPECT_THAT(result.notes, AllOf(Contains(HasSubstr("PipelineModule(num_stages=2)")),
                                     Contains(HasSubstr("no GPipe")), Contains(HasSubstr("Tensor parallelism of 2"))));
+    plan.layout.schedule = Schedule::ZbH1;
+    EXPECT_THAT(exported(plan).notes, Contains(HasSubstr("it has no ZB-H1")));
+    plan.layout.schedule = Schedule::OneFOneB;
+    EXPECT_THAT(exported(plan).notes, Not(Contains(HasSubstr("it has no"))));
 }
 
 TEST(DeepSpeedExport, ContextAndSequenceParallelAreNotes) {
