@@ -43,30 +43,14 @@ StageTimes spread(const Pipeline& given, Schedule kind, int chunks) {
 Alternative alternative(Plan plan, Schedule kind, const Pipeline* given) {
     plan.layout.schedule = kind;
     plan.layout.chunks = std::max<std::int64_t>(plan.layout.chunks, 2);
-    Alternative other;
-    other.kind = kind;
     const auto stages = plan.layout.pp * chunks_per_rank(plan);
-    if (stages > plan.model.num_layers) {
-        other.reason = fmt::format("{} stages are more than the {} layers", stages, plan.model.num_layers);
-        return other;
-    }
+    if (stages > plan.model.num_layers)
+        return alternative_of(kind, bad_input("{} stages are more than the {} layers", stages, plan.model.num_layers));
+    if (!given) return alternative_of(kind, simulate_pipeline(plan));
     const int chunks = static_cast<int>(chunks_per_rank(plan));
-    const auto pipeline =
-        given
-            ? simulate_pipeline(
-                  kind, {given->schedule.ranks, given->schedule.micro_batches, chunks},
-                  kind == given->kind && chunks == given->schedule.chunks ? given->times : spread(*given, kind, chunks))
-            : simulate_pipeline(plan);
-    if (!pipeline) {
-        other.reason = pipeline.error().message;
-        return other;
-    }
-    other.possible = true;
-    other.bubble = pipeline->timeline.bubble;
-    other.bubble_per_rank = pipeline->timeline.bubble_per_rank;
-    other.step = pipeline->timeline.makespan;
-    other.peak_micro_batches = peak_of(*pipeline);
-    return other;
+    const bool same = kind == given->kind && chunks == given->schedule.chunks;
+    return alternative_of(kind, simulate_pipeline(kind, {given->schedule.ranks, given->schedule.micro_batches, chunks},
+                                                  same ? given->times : spread(*given, kind, chunks)));
 }
 
 std::string micro_batch_advice(const Plan& plan, const Pipeline& pipeline) {
@@ -86,6 +70,21 @@ std::string micro_batch_advice(const Plan& plan, const Pipeline& pipeline) {
 }
 
 }  // namespace
+
+Alternative alternative_of(Schedule kind, const Result<Pipeline>& pipeline) {
+    Alternative other;
+    other.kind = kind;
+    if (!pipeline) {
+        other.reason = pipeline.error().message;
+        return other;
+    }
+    other.possible = true;
+    other.bubble = pipeline->timeline.bubble;
+    other.bubble_per_rank = pipeline->timeline.bubble_per_rank;
+    other.step = pipeline->timeline.makespan;
+    other.peak_micro_batches = peak_of(*pipeline);
+    return other;
+}
 
 std::vector<Alternative> alternatives(const Plan& plan) {
     std::vector<Alternative> all;

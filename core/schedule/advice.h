@@ -20,6 +20,9 @@ struct Alternative {
     double peak_micro_batches = 0;  ///< activations of the fullest rank
 };
 
+/// What a simulated pipeline comes to, or the reason why there is none.
+Alternative alternative_of(Schedule kind, const Result<Pipeline>& pipeline);
+
 /// Every schedule for the plan's stages, micro-batches and (for the interleaved ones, at least two) chunks.
 std::vector<Alternative> alternatives(const Plan& plan);
 /// The same with the times of `pipeline` in place of the plan's: a rank keeps its own, whatever the schedule, in equal

@@ -28,20 +28,8 @@ QString stepText(double share) {
 }  // namespace
 
 Alternative alternativeOf(Schedule schedule, WhatIf tried, const Plan& plan) {
-    Alternative row;
-    row.kind = schedule;
     tried.schedule = schedule;
-    const Result<Pipeline> pipeline = simulateWhatIf(tried, plan);
-    if (!pipeline) {
-        row.reason = pipeline.error().message;
-        return row;
-    }
-    row.possible = true;
-    row.bubble = pipeline->timeline.bubble;
-    row.bubble_per_rank = pipeline->timeline.bubble_per_rank;
-    row.step = pipeline->timeline.makespan;
-    row.peak_micro_batches = peakActivations(pipeline->schedule);
-    return row;
+    return alternative_of(schedule, simulateWhatIf(tried, plan));
 }
 
 QStringList scheduleHeaders() {
