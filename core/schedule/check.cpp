@@ -128,10 +128,10 @@ private:
 }  // namespace
 
 Result<void> check_schedule(const PipelineSchedule& schedule) {
-    if (const auto shape = check_shape(schedule); !shape) return shape;
+    if (auto shape = check_shape(schedule); !shape) return shape;
     const auto listed = listed_ops(schedule);
     if (!listed) return tl::unexpected(listed.error());
-    if (const auto all = check_complete(schedule, *listed); !all) return all;
+    if (auto all = check_complete(schedule, *listed); !all) return all;
 
     Progress progress(schedule);
     const auto reached = traverse(
