@@ -104,11 +104,7 @@ Result<int> pipeline(Arguments& arguments) {
     if (!plan) return tl::unexpected(plan.error());
     auto times = stage_times(*plan, arguments);
     if (!times) return tl::unexpected(times.error());
-    const auto& layout = plan->layout;
-    const auto laid_out = simulate_pipeline(
-        layout.pp > 1 ? layout.schedule : Schedule::OneFOneB,
-        {static_cast<int>(layout.pp), static_cast<int>(layout.accumulation), static_cast<int>(chunks_per_rank(*plan))},
-        *std::move(times));
+    const auto laid_out = simulate_pipeline(*plan, *std::move(times));
     if (!laid_out) return tl::unexpected(laid_out.error());
     if (const auto written = write_pictures(*laid_out, arguments); !written) return tl::unexpected(written.error());
     say(arguments.json ? pipeline_json(*plan, *laid_out).dump(2) + "\n" : pipeline_report(*plan, *laid_out));

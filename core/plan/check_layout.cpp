@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/problems.h"
+#include "core/plan/schedule_kind.h"
 
 namespace plimsoll {
 
@@ -81,10 +82,8 @@ void check_pipeline(Problems& problems, const Plan& plan) {
         problems.add("layout.pp", "layout.pp {} is more stages than the model has layers ({}); take {} or fewer",
                      layout.pp, plan.model.num_layers, plan.model.num_layers);
     }
-    const bool chunked = layout.schedule == Schedule::Interleaved || layout.schedule == Schedule::BreadthFirst;
-    const bool folded = layout.schedule == Schedule::ZbV || layout.schedule == Schedule::VHalf ||
-                        layout.schedule == Schedule::VMin || layout.schedule == Schedule::DualPipeV;
-    const std::int64_t chunks = chunked ? layout.chunks : folded ? 2 : 1;
+    const bool chunked = takes_chunks(layout.schedule);
+    const std::int64_t chunks = chunks_of(layout.schedule, layout.chunks);
     if (layout.pp > 1 && layout.pp <= plan.model.num_layers && chunks > plan.model.num_layers / layout.pp) {
         const std::int64_t most_chunks = plan.model.num_layers / layout.pp;
         problems.add(chunked ? "layout.chunks" : "layout.schedule",

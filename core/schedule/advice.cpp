@@ -7,16 +7,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/schedule/memory_curve.h"
+#include "core/schedule/check.h"
 #include "core/schedule/partition.h"
 
 namespace plimsoll {
 namespace {
-
-double peak_of(const Pipeline& pipeline) {
-    const auto peaks = memory_curve(pipeline.schedule, pipeline.timeline).peak;
-    return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
-}
 
 /// The times of each rank, spread over the stages that it holds under another schedule.
 StageTimes spread(const Pipeline& given, Schedule kind, int chunks) {
@@ -82,7 +77,7 @@ Alternative alternative_of(Schedule kind, const Result<Pipeline>& pipeline) {
     other.bubble = pipeline->timeline.bubble;
     other.bubble_per_rank = pipeline->timeline.bubble_per_rank;
     other.step = pipeline->timeline.makespan;
-    other.peak_micro_batches = peak_of(*pipeline);
+    other.peak_micro_batches = peak_micro_batches(pipeline->schedule);
     return other;
 }
 
@@ -129,7 +124,7 @@ std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipel
             "The slowest stage takes {:.0f} % more than the mean, and no other split of the layers is better.",
             100 * mine.imbalance));
 
-    const double peak = peak_of(pipeline);
+    const double peak = peak_micro_batches(pipeline.schedule);
     const Alternative* best = nullptr;
     for (const auto& other : others)
         if (other.possible && other.kind != pipeline.kind && (!best || other.step < best->step)) best = &other;

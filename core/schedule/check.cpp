@@ -159,4 +159,10 @@ int peak_in_flight(const PipelineSchedule& schedule, int rank) {
     return peak;
 }
 
+double peak_micro_batches(const PipelineSchedule& schedule) {
+    int peak = 0;
+    for (int rank = 0; rank < schedule.ranks; ++rank) peak = std::max(peak, peak_in_flight(schedule, rank));
+    return static_cast<double>(peak) / schedule.chunks;
+}
+
 }  // namespace plimsoll

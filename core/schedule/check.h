@@ -15,5 +15,7 @@ Result<void> check_schedule(const PipelineSchedule& schedule);
 /// one, its backward (with a split backward its weight backward) gives it back. In stage micro-batches: with v chunks,
 /// v of them are one rank's whole micro-batch.
 int peak_in_flight(const PipelineSchedule& schedule, int rank);
+/// The same on the rank where it is most, in micro-batches of a whole rank.
+double peak_micro_batches(const PipelineSchedule& schedule);
 
 }  // namespace plimsoll

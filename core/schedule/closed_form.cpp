@@ -7,7 +7,8 @@ namespace plimsoll {
 
 std::optional<ClosedForm> closed_form_bubble(Schedule kind, const ScheduleShape& shape, Seconds forward,
                                              Seconds backward_input, Seconds backward_weight) {
-    const double p = shape.ranks, m = shape.micro_batches, v = std::max(1, chunks_of(kind, shape.chunks));
+    const double p = shape.ranks, m = shape.micro_batches,
+                 v = static_cast<double>(std::max<std::int64_t>(1, chunks_of(kind, shape.chunks)));
     const double work = m * (forward + backward_input + backward_weight), whole = work / m;
     const auto rate = [&](Seconds lost, const char* formula, const char* source) {
         lost = std::max(0.0, lost);

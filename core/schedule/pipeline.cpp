@@ -18,15 +18,16 @@ Result<Pipeline> simulate_pipeline(Schedule kind, const ScheduleShape& shape, St
     return Pipeline{kind, *std::move(schedule), std::move(times), *std::move(timeline), std::move(form)};
 }
 
-Result<Pipeline> simulate_pipeline(const Plan& plan) {
+Result<Pipeline> simulate_pipeline(const Plan& plan, StageTimes times) {
     const auto& layout = plan.layout;
     if (layout.pp > max_schedule_ops || layout.accumulation > max_schedule_ops)
         return bad_input("{} stages x {} micro-batches are more than can be laid out", layout.pp, layout.accumulation);
-    // One rank accumulates gradients, whatever the schedule.
     return simulate_pipeline(
         layout.pp > 1 ? layout.schedule : Schedule::OneFOneB,
         {static_cast<int>(layout.pp), static_cast<int>(layout.accumulation), static_cast<int>(chunks_per_rank(plan))},
-        relative_stage_times(plan));
+        std::move(times));
 }
+
+Result<Pipeline> simulate_pipeline(const Plan& plan) { return simulate_pipeline(plan, relative_stage_times(plan)); }
 
 }  // namespace plimsoll

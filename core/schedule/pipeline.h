@@ -17,8 +17,10 @@ struct Pipeline {
     std::optional<ClosedForm> closed_form;  ///< for the mean stage; nothing for ZB-1p and ZB-2p
 };
 
-/// Error where make_schedule or the times are refused. Without `times`: relative_stage_times(plan).
+/// Error where make_schedule or the times are refused. Without `times`: relative_stage_times(plan). One rank
+/// accumulates gradients, whatever the plan's schedule.
 Result<Pipeline> simulate_pipeline(const Plan& plan);
+Result<Pipeline> simulate_pipeline(const Plan& plan, StageTimes times);
 Result<Pipeline> simulate_pipeline(Schedule kind, const ScheduleShape& shape, StageTimes times);
 
 }  // namespace plimsoll

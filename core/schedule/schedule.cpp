@@ -9,10 +9,6 @@
 namespace plimsoll {
 namespace {
 
-bool v_shaped(Schedule kind) {
-    return kind == Schedule::ZbV || kind == Schedule::VHalf || kind == Schedule::VMin || kind == Schedule::DualPipeV;
-}
-
 Result<void> check_shape(Schedule kind, const ScheduleShape& shape) {
     const auto [ranks, micro_batches, chunks] = shape;
     if (ranks < 1) return bad_input("a pipeline needs at least one stage, not {}; set layout.pp to 1 or more", ranks);
@@ -83,12 +79,7 @@ std::vector<OpList> lists(Schedule kind, const ScheduleShape& shape, const Stage
 
 }  // namespace
 
-Placement placement_of(Schedule kind) { return v_shaped(kind) ? Placement::V : Placement::Loop; }
-
-int chunks_of(Schedule kind, int asked) {
-    if (v_shaped(kind)) return 2;
-    return kind == Schedule::Interleaved || kind == Schedule::BreadthFirst ? asked : 1;
-}
+Placement placement_of(Schedule kind) { return folds_model(kind) ? Placement::V : Placement::Loop; }
 
 const char* schedule_title(Schedule kind) {
     switch (kind) {
@@ -133,7 +124,7 @@ bool splits_backward(Schedule kind) {
 }
 
 Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times) {
-    shape.chunks = chunks_of(kind, shape.chunks);
+    shape.chunks = static_cast<int>(chunks_of(kind, shape.chunks));
     if (const auto fits = check_shape(kind, shape); !fits) return tl::unexpected(fits.error());
     if (!times.forward.empty())
         if (const auto usable = check_times(times, shape.ranks * shape.chunks); !usable)

@@ -7,6 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
+#include "core/plan/schedule_kind.h"
 #include "core/schedule/op.h"
 #include "core/schedule/times.h"
 
@@ -54,8 +55,6 @@ inline constexpr std::int64_t max_schedule_ops = 1 << 24;
 /// where a schedule's own constraint is broken; it names the constraint and the nearest values that work.
 Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times = {});
 
-/// Stages a rank holds under `kind`: 2 for the V schedules, `asked` for the interleaved ones, else 1.
-int chunks_of(Schedule kind, int asked);
 /// How `kind` lays stages on ranks.
 Placement placement_of(Schedule kind);
 /// The name of the papers: "1F1B", "interleaved 1F1B", "ZB-H1".

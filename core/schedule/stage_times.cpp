@@ -90,7 +90,7 @@ std::vector<std::int64_t> layers_per_stage(const Plan& plan) {
 
 std::int64_t chunks_per_rank(const Plan& plan) {
     if (plan.layout.pp <= 1) return 1;
-    return chunks_of(plan.layout.schedule, static_cast<int>(std::clamp<std::int64_t>(plan.layout.chunks, 1, 1 << 20)));
+    return chunks_of(plan.layout.schedule, std::clamp<std::int64_t>(plan.layout.chunks, 1, 1 << 20));
 }
 
 std::vector<std::int64_t> layers_per_rank(const Plan& plan) {

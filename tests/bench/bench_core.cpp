@@ -43,7 +43,8 @@ void schedule_and_simulate(benchmark::State& state) {
     const auto kind = static_cast<Schedule>(state.range(0));
     const ScheduleShape shape{static_cast<int>(state.range(1)), static_cast<int>(state.range(2)), 2};
     state.SetLabel(schedule_title(kind));
-    const StageTimes times = StageTimes::uniform(shape.ranks * chunks_of(kind, shape.chunks), 1, 1, 1);
+    const StageTimes times =
+        StageTimes::uniform(shape.ranks * static_cast<int>(chunks_of(kind, shape.chunks)), 1, 1, 1);
     for (auto _ : state) {
         const auto schedule = make_schedule(kind, shape);
         benchmark::DoNotOptimize(simulate(*schedule, times));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <QCoreApplication>
 
+#include "core/schedule/check.h"
 #include "core/schedule/partition.h"
 #include "ui/models/pipeline_words.h"
 #include "ui/models/waterline_data.h"
@@ -94,7 +95,7 @@ QList<Advice> scheduleAdvice(const std::vector<Alternative>& rows, const Pipelin
     return {
         say(false, PipelineAdvice::tr("%1 would save %2 of the step and keep %3 micro-batches of activations, not %4.")
                        .arg(QString::fromLatin1(schedule_title(best->kind)), percentText(1 - best->step / step),
-                            batchesText(best->peak_micro_batches), batchesText(peakActivations(shown.schedule))))};
+                            batchesText(best->peak_micro_batches), batchesText(peak_micro_batches(shown.schedule))))};
 }
 
 QList<Advice> pipelineAdvice(const WhatIf& tried, const Plan& plan, const Pipeline& shown) {

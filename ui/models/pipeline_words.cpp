@@ -49,12 +49,6 @@ QString batchesText(double microBatches) {
     return QLocale().toString(rounded, 'g', 6);
 }
 
-double peakActivations(const PipelineSchedule& schedule) {
-    int peak = 0;
-    for (int rank = 0; rank < schedule.ranks; ++rank) peak = std::max(peak, peak_in_flight(schedule, rank));
-    return static_cast<double>(peak) / schedule.chunks;
-}
-
 double imbalance(const Pipeline& pipeline) {
     const std::vector<Seconds>& busy = pipeline.timeline.busy;
     const double average = mean(busy);
@@ -89,7 +83,7 @@ QList<Figure> pipelineFigures(const Pipeline& pipeline, double batchBytes) {
     if (splits_backward(pipeline.kind))
         figures << Figure{PipelineWords::tr("Bubble a rank"), percentText(timeline.bubble_per_rank),
                           PipelineWords::tr("each rank starts its next step early")};
-    const double peak = peakActivations(pipeline.schedule);
+    const double peak = peak_micro_batches(pipeline.schedule);
     QString held = peak == 1 ? PipelineWords::tr("micro-batch on the fullest rank")
                              : PipelineWords::tr("micro-batches on the fullest rank");
     if (batchBytes > 0)
@@ -151,7 +145,7 @@ QString comparisonWords(const Pipeline& first, const Pipeline& second) {
     const QString step = std::abs(saved) < tells ? PipelineWords::tr("takes as long")
                          : saved > 0             ? PipelineWords::tr("saves %1 of the step").arg(percentText(saved))
                                                  : PipelineWords::tr("takes %1 longer").arg(percentText(-saved));
-    const double had = peakActivations(first.schedule), has = peakActivations(second.schedule);
+    const double had = peak_micro_batches(first.schedule), has = peak_micro_batches(second.schedule);
     const QString memory = has == had
                                ? PipelineWords::tr("keeps as many activations (%1 micro-batches)").arg(batchesText(has))
                            : has < had ? PipelineWords::tr("keeps fewer activations: %1 micro-batches, not %2")

@@ -27,8 +27,6 @@ QString comparisonWords(const Pipeline& first, const Pipeline& second);
 /// "The last stage holds the head and takes 1.2 times the mean."; "" for stages alike.
 QString slowestWords(const Pipeline& pipeline);
 
-/// Whole micro-batches of the fullest rank whose activations are alive at once.
-double peakActivations(const PipelineSchedule& schedule);
 /// Time of the slowest rank beside the mean one; 1 for stages alike.
 double imbalance(const Pipeline& pipeline);
 /// "4" or "2.5".

@@ -43,13 +43,13 @@ Result<Pipeline> simulateWhatIf(const WhatIf& tried, const Plan& plan) {
         return simulate_pipeline(next);
     }
     const Schedule kind = tried.ranks > 1 ? tried.schedule : Schedule::OneFOneB;
-    const int chunks = chunks_of(kind, tried.chunks);
+    const int chunks = static_cast<int>(chunks_of(kind, tried.chunks));
     return simulate_pipeline(
         kind, {tried.ranks, tried.microBatches, chunks},
         StageTimes::uniform(tried.ranks * chunks, tried.forward / chunks, tried.backwardInput / chunks,
                             tried.backwardWeight / chunks, tried.send));
 }
 
-bool readsChunks(Schedule schedule) { return chunks_of(schedule, 1) != chunks_of(schedule, 3); }
+bool readsChunks(Schedule schedule) { return takes_chunks(schedule); }
 
 }  // namespace plimsoll::ui
