@@ -32,8 +32,20 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
     v.integer("accumulation", layout.accumulation, size, "Micro-batches a rank takes before each optimizer step");
     v.choice("schedule", layout.schedule, schedule_names, "Pipeline schedule");
     v.integer("chunks", layout.chunks, size, "Model chunks a rank holds under interleaved-1f1b and breadth-first");
+    v.text("schedule_file", layout.schedule_file,
+           "A file with the pipeline's list of operations, followed in place of the schedule");
+    v.choice("split", layout.split, split_names,
+             "How layers are dealt to pipeline stages: as many on each, or so that the slowest stage is fastest");
     v.choice("recompute", layout.recompute, recompute_names,
              "Activations computed again in the backward pass in place of kept");
+    v.integer("recompute_every", layout.recompute_every, size,
+              "Under full recomputation every so-many-th layer is computed again; the others keep all");
+    v.integer("recompute_stages", layout.recompute_stages, {0, 1'048'576},
+              "Pipeline stages, from the first, that recompute; 0 is all");
+    v.flag("compress_activations", layout.compress_activations, "Keep saved activations in 8 bits, block by block");
+    v.flag("offload_activations", layout.offload_activations, "Keep saved activations in host memory");
+    v.integer("loss_chunks", layout.loss_chunks, {1, 1'000'000},
+              "Pieces in which the cross-entropy is computed, so that not all logits are held at once");
     v.choice("offload_optimizer", layout.offload_optimizer, offload_names, "Where the optimizer states live");
     v.choice("offload_parameters", layout.offload_parameters, offload_names,
              "Where the parameters live between uses (ZeRO-3)");
@@ -45,6 +57,8 @@ void visit_fields(FieldVisitor& v, Numerics& numerics) {
              "Precision of weights and activations; the optimizer keeps fp32 masters");
     v.choice("attention", numerics.attention, attention_names, "Attention kernel: flash keeps no score matrix");
     v.flag("fp32_gradients", numerics.fp32_gradients, "Accumulate bf16 or fp16 gradients in fp32");
+    v.choice("reduce_dtype", numerics.reduce_dtype, reduce_dtype_names,
+             "Precision in which gradients travel between data-parallel ranks; gradient is that of the gradients");
     v.number("loss_scale", numerics.loss_scale, {0, 1e38}, "fp16 loss scale; 0 is dynamic");
     v.integer("initial_scale_power", numerics.initial_scale_power, {0, 127},
               "The dynamic scale starts at 2 to this power");
@@ -60,6 +74,8 @@ void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
     v.number("beta2", optimizer.beta2, {0, 0.9999999}, "Decay of the second moment");
     v.number("eps", optimizer.eps, {0, 1, true}, "Added to the root of the second moment");
     v.number("weight_decay", optimizer.weight_decay, {0, 1e3}, "Decoupled weight decay; biases and norms are exempt");
+    v.number("momentum", optimizer.momentum, {0, 0.999999}, "Momentum of sgd; 0 is none");
+    v.flag("always_adapt", optimizer.always_adapt, "lamb: use the trust ratio on biases and norms too");
     v.number("clip", optimizer.clip, {0, 1e9}, "Largest global gradient norm; 0 turns clipping off");
 }
 
@@ -80,6 +96,8 @@ void visit_fields(FieldVisitor& v, Training& training) {
     v.integer("seed", training.seed, {0, std::numeric_limits<std::int64_t>::max()},
               "Seed of weights, data order and dropout");
     v.integer("bucket_mib", training.bucket_mib, {1, 100'000}, "Gradient bucket in MiB for the overlapped all-reduce");
+    v.integer("all_reduce_group", training.all_reduce_group, {0, 1'048'576},
+              "Ranks a group of the two-level gradient all-reduce; 0 is one flat ring");
     v.integer("threads", training.threads, {1, 4096}, "CPU threads a rank");
     v.integer("layer_norms_every", training.layer_norms_every, at_least_0,
               "Steps between per-layer gradient norms; 0 is never");
@@ -124,6 +142,10 @@ void visit_fields(FieldVisitor& v, Model& model) {
     v.flag("tied_head", model.tied_head, "Output head shares the input embedding");
     v.integer("num_experts", model.num_experts, {0, 1'000'000}, "Experts a layer; 0 is a dense MLP");
     v.integer("experts_per_token", model.experts_per_token, {1, 1'000'000}, "Experts that each token goes through");
+    v.number("capacity_factor", model.capacity_factor, {0, 1e6},
+             "Tokens an expert takes, as a multiple of its even share; 0 drops none");
+    v.number("router_aux_loss", model.router_aux_loss, {0, 1e3}, "Weight of the experts' load-balance loss");
+    v.number("router_z_loss", model.router_z_loss, {0, 1e3}, "Weight of the router's z-loss");
     v.number("rope_theta", model.rope_theta, {0, 1e12, true}, "Base of the rotary frequencies");
     v.number("norm_eps", model.norm_eps, {0, 1, true}, "Added to the variance in the norms");
     v.number("dropout", model.dropout, {0, 0.99}, "Dropout on embeddings, attention and residual branches");
@@ -134,6 +156,8 @@ void visit_fields(FieldVisitor& v, Plan& plan) {
     v.text("name", plan.name, "Shown to a person");
     v.begin("model", "The transformer: a preset's name, its own fields, or both (fields given win over the preset's)");
     v.text("preset", plan.model.preset, "A model preset");
+    v.text("weights", plan.model.weights,
+           "Folder of a Hugging Face checkpoint whose weights the training starts from; empty is fresh weights");
     visit_fields(v, plan.model);
     v.end();
     group(v, "cluster", "What it runs on", plan.cluster);

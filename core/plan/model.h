@@ -25,8 +25,9 @@ enum class Activation { Gelu, Relu, SwiGlu, GeGlu };
 inline constexpr std::array<std::string_view, 4> activation_names{"gelu", "relu", "swiglu", "geglu"};
 
 struct Model {
-    std::string preset;  ///< name of a file in presets/models, or empty
-    std::string name;    ///< shown to a person
+    std::string preset;   ///< name of a file in presets/models, or empty
+    std::string name;     ///< shown to a person
+    std::string weights;  ///< folder of a Hugging Face checkpoint to start from; empty: initial weights by seed
     Family family = Family::Llama;
     std::int64_t hidden_size = 128;
     std::int64_t num_layers = 4;  ///< decoder layers; of T5 also the encoder layers
@@ -44,6 +45,9 @@ struct Model {
     bool tied_head = false;        ///< output head shares the input embedding
     std::int64_t num_experts = 0;  ///< 0: dense
     std::int64_t experts_per_token = 2;
+    double capacity_factor = 0;     ///< tokens an expert takes, as a multiple of its even share; 0: all (dropless)
+    double router_aux_loss = 0.01;  ///< weight of the load-balance loss (Switch, Fedus 2021)
+    double router_z_loss = 0;       ///< weight of the router's z-loss (ST-MoE, Zoph 2022)
     double rope_theta = 10000.0;
     double norm_eps = 1e-5;
     double dropout = 0.0;

@@ -32,6 +32,13 @@ inline constexpr std::array<std::string_view, 12> schedule_names{
 enum class Recompute { None, Selective, Full };
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 
+/// How layers are dealt to pipeline stages.
+enum class Split {
+    Even,      ///< as equal in number as possible, the first stages hold one more
+    Balanced,  ///< so that the slowest stage, embedding and head counted, is as fast as can be
+};
+inline constexpr std::array<std::string_view, 2> split_names{"even", "balanced"};
+
 enum class Offload { None, Cpu, Nvme };
 inline constexpr std::array<std::string_view, 3> offload_names{"none", "cpu", "nvme"};
 
@@ -46,8 +53,15 @@ struct Layout {
     std::int64_t micro_batch = 8;    ///< sequences a rank takes at once
     std::int64_t accumulation = 1;   ///< micro-batches a rank takes a step
     Schedule schedule = Schedule::OneFOneB;
-    std::int64_t chunks = 2;  ///< stages a rank holds under the interleaved and breadth-first schedules
+    std::int64_t chunks = 2;    ///< stages a rank holds under the interleaved and breadth-first schedules
+    std::string schedule_file;  ///< a list of operations to follow in place of `schedule`; empty: none
+    Split split = Split::Even;
     Recompute recompute = Recompute::None;
+    std::int64_t recompute_every = 1;   ///< full: every so-many-th layer is recomputed, the others keep all
+    std::int64_t recompute_stages = 0;  ///< only the first so many pipeline stages recompute; 0: all
+    bool compress_activations = false;  ///< saved activations are kept in 8 bits, block by block
+    bool offload_activations = false;   ///< saved activations wait in host memory
+    std::int64_t loss_chunks = 1;       ///< cross-entropy in so many pieces, none of which holds all logits
     Offload offload_optimizer = Offload::None;
     Offload offload_parameters = Offload::None;
     std::string nvme_path;  ///< folder for Offload::Nvme
@@ -63,10 +77,15 @@ inline constexpr std::array<std::string_view, 3> dtype_names{"fp32", "bf16", "fp
 enum class Attention { Eager, Flash };
 inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash"};
 
+/// The dtype in which gradients travel between data-parallel ranks.
+enum class ReduceDtype { Gradient, Fp32, Bf16, Fp16 };
+inline constexpr std::array<std::string_view, 4> reduce_dtype_names{"gradient", "fp32", "bf16", "fp16"};
+
 struct Numerics {
     Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward; masters are fp32
     Attention attention = Attention::Flash;
     bool fp32_gradients = false;  ///< accumulate half-precision gradients in fp32
+    ReduceDtype reduce_dtype = ReduceDtype::Gradient;
     /// fp16 only (DeepSpeed's rule): scale starts at 2^initial_scale_power
     double loss_scale = 0;  ///< 0: dynamic
     std::int64_t initial_scale_power = 16;
@@ -76,8 +95,8 @@ struct Numerics {
     bool operator==(const Numerics&) const = default;
 };
 
-enum class OptimizerKind { AdamW };
-inline constexpr std::array<std::string_view, 1> optimizer_names{"adamw"};
+enum class OptimizerKind { AdamW, Lamb, Sgd, AdamW8bit, Adafactor };
+inline constexpr std::array<std::string_view, 5> optimizer_names{"adamw", "lamb", "sgd", "adamw-8bit", "adafactor"};
 
 struct Optimizer {
     OptimizerKind kind = OptimizerKind::AdamW;
@@ -86,6 +105,8 @@ struct Optimizer {
     double beta2 = 0.95;
     double eps = 1e-8;
     double weight_decay = 0.1;  ///< not on biases and norms
+    double momentum = 0.9;      ///< of sgd; 0: none, and no state
+    bool always_adapt = false;  ///< lamb: the trust ratio also on parameters without weight decay
     double clip = 1.0;          ///< global gradient norm limit; 0: off
     bool operator==(const Optimizer&) const = default;
 };
@@ -111,6 +132,7 @@ struct Training {
     std::int64_t steps = 300;
     std::int64_t seed = 1;
     std::int64_t bucket_mib = 25;         ///< gradient bucket for the overlapped all-reduce
+    std::int64_t all_reduce_group = 0;    ///< ranks a group of the two-level all-reduce; 0: flat
     std::int64_t threads = 1;             ///< CPU threads a rank
     std::int64_t layer_norms_every = 10;  ///< steps between per-layer gradient norms; 0: never
     std::int64_t validate_every = 50;     ///< 0: never
