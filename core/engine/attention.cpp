@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/engine/layers.h"
-
 namespace plimsoll::engine {
 
 namespace {
@@ -17,23 +15,25 @@ torch::Tensor repeated(const torch::Tensor& x, std::int64_t heads) {
     return x.unsqueeze(2).expand({x.size(0), x.size(1), group, x.size(2), x.size(3)}).flatten(1, 2);
 }
 
-torch::Tensor eager(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double p) {
+torch::Tensor eager(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                    const AttentionDropout& dropout) {
     const std::int64_t time = q.size(2);
     torch::Tensor scores = at::matmul(q, repeated(k, q.size(1)).transpose(-2, -1));
     scores.mul_(1 / std::sqrt(static_cast<double>(q.size(3))));
     scores.add_(at::full({time, time}, -std::numeric_limits<double>::infinity(), scores.options()).triu_(1));
-    return at::matmul(dropout(at::softmax(scores, -1), p), repeated(v, q.size(1)));
+    const torch::Tensor kept = attention_dropout(at::softmax(scores, -1), dropout.p, dropout.key, dropout.first_head);
+    return at::matmul(kept, repeated(v, q.size(1)));
 }
 
 }  // namespace
 
 torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Attention kind,
-                               double p) {
+                               const AttentionDropout& dropout) {
     const torch::Tensor heads_q = q.transpose(1, 2), heads_k = k.transpose(1, 2), heads_v = v.transpose(1, 2);
     const torch::Tensor context =
-        kind == Attention::Eager
-            ? eager(heads_q, heads_k, heads_v, p)
-            : at::scaled_dot_product_attention(heads_q, heads_k, heads_v, /*attn_mask=*/{}, p, /*is_causal=*/true,
+        kind == Attention::Eager || dropout.p > 0
+            ? eager(heads_q, heads_k, heads_v, dropout)
+            : at::scaled_dot_product_attention(heads_q, heads_k, heads_v, /*attn_mask=*/{}, 0, /*is_causal=*/true,
                                                /*scale=*/std::nullopt, /*enable_gqa=*/q.size(2) != k.size(2));
     return context.transpose(1, 2).reshape({q.size(0), q.size(1), q.size(2) * q.size(3)});
 }

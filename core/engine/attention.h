@@ -4,14 +4,21 @@
 
 #include <torch/torch.h>
 
+#include "core/engine/dropout.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
 
+struct AttentionDropout {
+    double p = 0;
+    DropoutKey key;
+    std::int64_t first_head = 0;  ///< number of the first head in the model
+};
+
 /// softmax(q kᵀ / sqrt(head)) v, each position seeing itself and what came before. q [batch, time, heads, head],
 /// k and v [batch, time, key-value heads, head]: fewer of those is grouped-query attention (Ainslie 2023). Gives
-/// [batch, time, heads · head]. Flash keeps no score matrix (with dropout on a CPU it does); Eager keeps it.
+/// [batch, time, heads · head]. Flash keeps no score matrix (with dropout it does); Eager keeps it.
 torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Attention kind,
-                               double dropout);
+                               const AttentionDropout& dropout);
 
 }  // namespace plimsoll::engine

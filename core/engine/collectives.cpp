@@ -1,74 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/collectives.h"
 
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "core/base/file.h"
 #include "core/engine/accelerator.h"
+#include "core/engine/rendezvous.h"
+#include "core/engine/wait_board.h"
 
 namespace plimsoll::engine {
 
 namespace {
 
-using std::chrono::milliseconds;
+/// What a group and its subgroups share.
+struct Meeting {
+    c10::intrusive_ptr<c10d::Store> store;
+    std::string address;
+    Seconds timeout = 0;
+    Accelerator* accelerator = nullptr;
+    std::unique_ptr<WaitBoard> board;
+};
 
-milliseconds to_milliseconds(Seconds seconds) { return milliseconds(static_cast<std::int64_t>(seconds * 1000)); }
+/// "all-reduce of Float [5] in the data-parallel group (ranks 0, 2)".
+struct Call {
+    const char* what;
+    std::string tensor;
+    const std::string* group;
+    Seconds timeout;
 
-/// LibTorch's message without its C++ stack trace.
-std::string first_line(const std::exception& error) {
-    const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-    std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-    if (const auto line = text.find('\n'); line != std::string::npos) text.resize(line);
-    // "[../third_party/gloo/…/pair.cc:538] Connection closed": the place in the source helps nobody here.
-    if (text.starts_with('[')) {
-        if (const auto end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
+    std::string text() const {
+        return fmt::format("{}{}{}{}", what, tensor.empty() ? "" : " of ", tensor,
+                           group->empty() ? "" : " in the " + *group);
     }
-    return text;
+};
+
+std::string tensor_text(const torch::Tensor& tensor) {
+    return fmt::format("{} [{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
 }
 
 /// One sentence on a failed collective: a broken connection is a rank that ended, silence is a rank that hangs.
-tl::unexpected<Error> lost_peer(const char* what, Seconds timeout, const std::exception& error) {
+tl::unexpected<Error> lost_peer(const Call& call, WaitBoard* board, const std::exception& error) {
     const std::string text = first_line(error);
+    std::string others = board != nullptr ? board->report() : "";
+    if (!others.empty()) others = "; " + others;
     if (text.find("imed out") != std::string::npos || text.find("imeout") != std::string::npos) {
         return failed(
             "another rank did not answer within {} during the {}: it hangs or is far behind; look at the "
-            "logs of the other ranks ({})",
-            format_seconds(timeout), what, text);
+            "logs of the other ranks{} ({})",
+            format_seconds(call.timeout), call.text(), others, text);
     }
     return failed(
         "another rank ended, or the connection to it broke, during the {}; the log of the rank that ended "
-        "first tells the cause ({})",
-        what, text);
+        "first tells the cause{} ({})",
+        call.text(), others, text);
 }
 
 class GroupWork final : public Work {
 public:
-    GroupWork(c10::intrusive_ptr<c10d::Work> work, const char* what, Seconds timeout)
-        : work_(std::move(work)), what_(what), timeout_(timeout) {}
+    GroupWork(c10::intrusive_ptr<c10d::Work> work, Call call, WaitBoard* board)
+        : work_(std::move(work)), call_(std::move(call)), board_(board) {}
     Result<void> wait() override {
         try {
+            const WaitScope scope(board_, board_ != nullptr ? call_.text() : "");
             work_->wait();
             return {};
         } catch (const std::exception& error) {
-            return lost_peer(what_, timeout_, error);
+            return lost_peer(call_, board_, error);
         }
     }
 
 private:
     c10::intrusive_ptr<c10d::Work> work_;
-    const char* what_;
-    Seconds timeout_;
+    Call call_;
+    WaitBoard* board_;
 };
 
 /// Work that is over already: done, or failed at its start.
@@ -81,36 +88,99 @@ private:
     Result<void> result_;
 };
 
+std::shared_ptr<Work> done() { return std::make_shared<EndedWork>(); }
+
 class SingleRank final : public Collectives {
 public:
     int rank() const override { return 0; }
     int world_size() const override { return 1; }
-    std::shared_ptr<Work> all_reduce_sum(torch::Tensor) override { return std::make_shared<EndedWork>(); }
+    std::shared_ptr<Work> all_reduce_sum(torch::Tensor) override { return done(); }
+    std::shared_ptr<Work> all_reduce_max(torch::Tensor) override { return done(); }
+    std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override { return copy(output, input); }
+    std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) override {
+        return copy(output, input);
+    }
+    std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input, std::vector<std::int64_t>,
+                                     std::vector<std::int64_t>) override {
+        return copy(output, input);
+    }
+    std::shared_ptr<Work> send(torch::Tensor, int, int) override { return nobody(); }
+    std::shared_ptr<Work> receive(torch::Tensor, int, int) override { return nobody(); }
     Result<void> broadcast(torch::Tensor, int, Seconds) override { return {}; }
     Result<void> barrier(Seconds) override { return {}; }
+    Result<std::unique_ptr<Collectives>> subgroup(const std::string&, const std::vector<int>&) override {
+        return std::make_unique<SingleRank>();
+    }
+
+private:
+    static std::shared_ptr<Work> copy(const torch::Tensor& output, const torch::Tensor& input) {
+        const torch::NoGradGuard no_grad;
+        if (!output.is_alias_of(input)) output.view(-1).copy_(input.view(-1));
+        return done();
+    }
+    static std::shared_ptr<Work> nobody() {
+        return std::make_shared<EndedWork>(failed("a rank that is alone has nobody to exchange messages with"));
+    }
 };
+
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
+                                            const std::string& address, Seconds timeout) {
+    auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(timeout));
+    const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+    options->devices.push_back(interface != nullptr && *interface != '\0'
+                                   ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+                                   : c10d::ProcessGroupGloo::createDeviceForHostname(address));
+    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, options);
+}
 
 class Group final : public Collectives {
 public:
-    Group(c10::intrusive_ptr<c10d::Backend> backend, Seconds timeout)
-        : backend_(std::move(backend)), timeout_(timeout) {}
+    /// `name` is empty for the group of all ranks.
+    Group(std::shared_ptr<Meeting> meeting, c10::intrusive_ptr<c10d::Backend> backend, std::string name)
+        : meeting_(std::move(meeting)), backend_(std::move(backend)), name_(std::move(name)) {}
 
     int rank() const override { return backend_->getRank(); }
     int world_size() const override { return backend_->getSize(); }
 
     std::shared_ptr<Work> all_reduce_sum(torch::Tensor tensor) override {
-        return start("all-reduce", timeout_, [&] {
-            std::vector<torch::Tensor> tensors{std::move(tensor)};
-            return backend_->allreduce(tensors);
+        return all_reduce(std::move(tensor), c10d::ReduceOp::SUM);
+    }
+    std::shared_ptr<Work> all_reduce_max(torch::Tensor tensor) override {
+        return all_reduce(std::move(tensor), c10d::ReduceOp::MAX);
+    }
+    std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override {
+        return start("all-gather", tensor_text(input), 0,
+                     [&] { return backend_->_allgather_base(output, input, c10d::AllgatherOptions()); });
+    }
+    std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) override {
+        return start("reduce-scatter", tensor_text(input), 0,
+                     [&] { return backend_->_reduce_scatter_base(output, input, c10d::ReduceScatterOptions()); });
+    }
+    std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input, std::vector<std::int64_t> output_rows,
+                                     std::vector<std::int64_t> input_rows) override {
+        return start("all-to-all", tensor_text(input), 0, [&] {
+            return backend_->alltoall_base(output, input, output_rows, input_rows, c10d::AllToAllOptions());
+        });
+    }
+    std::shared_ptr<Work> send(torch::Tensor tensor, int peer, int tag) override {
+        return start("send", tensor_text(tensor), 0, [&] {
+            std::vector<torch::Tensor> tensors{tensor};
+            return backend_->send(tensors, peer, tag);
+        });
+    }
+    std::shared_ptr<Work> receive(torch::Tensor tensor, int peer, int tag) override {
+        return start("receive", tensor_text(tensor), 0, [&] {
+            std::vector<torch::Tensor> tensors{tensor};
+            return backend_->recv(tensors, peer, tag);
         });
     }
     Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) override {
         c10d::BroadcastOptions options;
         options.rootRank = root;
         if (timeout > 0) options.timeout = to_milliseconds(timeout);
-        return start("broadcast", timeout > 0 ? timeout : timeout_,
+        return start("broadcast", tensor_text(tensor), timeout,
                      [&] {
-                         std::vector<torch::Tensor> tensors{std::move(tensor)};
+                         std::vector<torch::Tensor> tensors{tensor};
                          return backend_->broadcast(tensors, options);
                      })
             ->wait();
@@ -118,158 +188,82 @@ public:
     Result<void> barrier(Seconds timeout) override {
         c10d::BarrierOptions options;
         if (timeout > 0) options.timeout = to_milliseconds(timeout);
-        return start("barrier", timeout > 0 ? timeout : timeout_, [&] { return backend_->barrier(options); })->wait();
+        return start("barrier", "", timeout, [&] { return backend_->barrier(options); })->wait();
+    }
+
+    Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) override {
+        if (members.size() == 1) return std::make_unique<SingleRank>();
+        const auto place = std::find(members.begin(), members.end(), rank());
+        if (place == members.end()) return failed("rank {} is not of the {} group", rank(), name);
+        const auto store = c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}/{}", name, fmt::join(members, "-")),
+                                                                  meeting_->store);
+        return connect(meeting_, store, static_cast<int>(place - members.begin()), static_cast<int>(members.size()),
+                       fmt::format("{} group (ranks {})", name, fmt::join(members, ", ")));
+    }
+
+    static Result<std::unique_ptr<Collectives>> connect(const std::shared_ptr<Meeting>& meeting,
+                                                        const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                        int world_size, std::string name) {
+        const Seconds timeout = meeting->timeout;
+        try {
+            auto backend = meeting->accelerator != nullptr
+                               ? meeting->accelerator->make_backend(store, rank, world_size, timeout)
+                               : make_gloo(store, rank, world_size, meeting->address, timeout);
+            return std::make_unique<Group>(meeting, std::move(backend), std::move(name));
+        } catch (const std::exception& error) {
+            return failed(
+                "the {} ranks could not connect to one another within {} ({}); check that all of them were "
+                "started and, over several machines, that GLOO_SOCKET_IFNAME (NCCL_SOCKET_IFNAME) names a "
+                "network they share",
+                world_size, format_seconds(timeout), first_line(error));
+        }
     }
 
 private:
+    std::shared_ptr<Work> all_reduce(torch::Tensor tensor, c10d::ReduceOp::RedOpType op) {
+        return start("all-reduce", tensor_text(tensor), 0, [&] {
+            std::vector<torch::Tensor> tensors{tensor};
+            c10d::AllreduceOptions options;
+            options.reduceOp = op;
+            return backend_->allreduce(tensors, options);
+        });
+    }
+
     template <class Start>
-    static std::shared_ptr<Work> start(const char* what, Seconds timeout, Start&& call) {
+    std::shared_ptr<Work> start(const char* what, std::string tensor, Seconds timeout, Start&& begin) {
+        Call call{what, std::move(tensor), &name_, timeout > 0 ? timeout : meeting_->timeout};
+        WaitBoard* const board = meeting_->board.get();
         try {
-            return std::make_shared<GroupWork>(call(), what, timeout);
+            return std::make_shared<GroupWork>(begin(), std::move(call), board);
         } catch (const std::exception& error) {
-            return std::make_shared<EndedWork>(lost_peer(what, timeout, error));
+            return std::make_shared<EndedWork>(lost_peer(call, board, error));
         }
     }
 
+    std::shared_ptr<Meeting> meeting_;
     c10::intrusive_ptr<c10d::Backend> backend_;
-    Seconds timeout_;
+    std::string name_;
 };
-
-/// The address of this machine from which `host` is reached, so that peers can reach it too: a machine's own name
-/// often means 127.0.1.1. No packet is sent.
-Result<std::string> local_address(const std::string& host, int port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_DGRAM;
-    addrinfo* found = nullptr;
-    const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (error != 0)
-        return bad_input("MASTER_ADDR \"{}\" is not known on this machine: {}", host, ::gai_strerror(error));
-    std::string address;
-    for (const addrinfo* entry = found; entry != nullptr && address.empty(); entry = entry->ai_next) {
-        const int fd = ::socket(entry->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (fd < 0) continue;
-        sockaddr_storage own{};
-        socklen_t size = sizeof own;
-        char text[NI_MAXHOST];
-        if (::connect(fd, entry->ai_addr, entry->ai_addrlen) == 0 &&
-            ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
-            ::getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) ==
-                0) {
-            address = text;
-        }
-        ::close(fd);
-    }
-    ::freeaddrinfo(found);
-    if (address.empty()) return failed("no network of this machine leads to MASTER_ADDR {}", host);
-    return address;
-}
-
-Result<c10::intrusive_ptr<c10d::Store>> connect_store(const RankInfo& info, Seconds timeout) {
-    try {
-        c10d::TCPStoreOptions options;
-        options.port = static_cast<std::uint16_t>(info.master_port);
-        options.isServer = info.rank0_serves_store && info.rank == 0;
-        options.waitWorkers = false;
-        options.timeout = to_milliseconds(timeout);
-        c10::intrusive_ptr<c10d::Store> store = c10::make_intrusive<c10d::TCPStore>(info.master_addr, options);
-        return c10::make_intrusive<c10d::PrefixStore>(fmt::format("plimsoll/{}", info.attempt), store);
-    } catch (const std::exception& error) {
-        return failed(
-            "cannot reach the store at {}:{} within {}: check MASTER_ADDR and MASTER_PORT, and that "
-            "plimsoll-worker --store (or torchrun) runs there ({})",
-            info.master_addr, info.master_port, format_seconds(timeout), first_line(error));
-    }
-}
-
-c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const RankInfo& info,
-                                            const std::string& address, Seconds timeout) {
-    auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(timeout));
-    const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
-    options->devices.push_back(interface != nullptr && *interface != '\0'
-                                   ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
-                                   : c10d::ProcessGroupGloo::createDeviceForHostname(address));
-    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, info.rank, info.world_size, options);
-}
-
-/// A listening socket at exactly that address: TCPStore's own would listen on every network of the machine.
-Result<int> listen_at(const std::string& host, int port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE;
-    addrinfo* found = nullptr;
-    if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); error != 0) {
-        return bad_input("--host \"{}\" is not known on this machine: {}", host, ::gai_strerror(error));
-    }
-    const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int on = 1;
-    const bool listens = fd >= 0 && ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-                         ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0;
-    const int error = errno;
-    ::freeaddrinfo(found);
-    if (listens) return fd;
-    if (fd >= 0) ::close(fd);
-    return bad_input("cannot listen at {} port {}: {}; choose another --port (0 takes any free one)", host, port,
-                     errno_text(error));
-}
-
-Result<int> port_of(int fd) {
-    sockaddr_storage own{};
-    socklen_t size = sizeof own;
-    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) {
-        return failed("cannot tell the port of the store: {}", errno_text(errno));
-    }
-    return ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
-                                           : reinterpret_cast<sockaddr_in&>(own).sin_port);
-}
-
-void wait_until_stdin_closes() {
-    char buffer[256];
-    for (;;) {
-        const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
-        if (n == 0 || (n < 0 && errno != EINTR)) return;
-    }
-}
 
 }  // namespace
 
+std::unique_ptr<Collectives> single_rank() { return std::make_unique<SingleRank>(); }
+
 Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout, Accelerator* accelerator) {
     if (info.world_size == 1) return std::make_unique<SingleRank>();
+    auto meeting = std::make_shared<Meeting>();
     const auto store = connect_store(info, timeout);
     if (!store) return tl::unexpected(store.error());
-    const auto address = local_address(info.master_addr, info.master_port);
+    const auto board_store = connect_store(info, timeout, /*may_serve=*/false);
+    if (!board_store) return tl::unexpected(board_store.error());
+    auto address = local_address(info.master_addr, info.master_port);
     if (!address) return tl::unexpected(address.error());
-    try {
-        auto backend = accelerator != nullptr ? accelerator->make_backend(*store, info.rank, info.world_size, timeout)
-                                              : make_gloo(*store, info, *address, timeout);
-        return std::make_unique<Group>(std::move(backend), timeout);
-    } catch (const std::exception& error) {
-        return failed(
-            "the {} ranks could not connect to one another within {} ({}); check that all of them were "
-            "started and, over several machines, that GLOO_SOCKET_IFNAME (NCCL_SOCKET_IFNAME) names a "
-            "network they share",
-            info.world_size, format_seconds(timeout), first_line(error));
-    }
-}
-
-Result<void> serve_store(int port, const std::string& host) {
-    const auto fd = listen_at(host, port);
-    if (!fd) return tl::unexpected(fd.error());
-    const auto bound = port_of(*fd);
-    if (!bound) return tl::unexpected(bound.error());
-    try {
-        c10d::TCPStoreOptions options;
-        options.port = static_cast<std::uint16_t>(*bound);
-        options.isServer = true;
-        options.waitWorkers = false;
-        options.masterListenFd = *fd;
-        c10d::TCPStore store(host, options);
-        fmt::print("{}\n", *bound);
-        std::fflush(stdout);
-        wait_until_stdin_closes();
-        return {};
-    } catch (const std::exception& error) {
-        return failed("the store cannot be served at {} port {}: {}", host, *bound, first_line(error));
-    }
+    meeting->store = *store;
+    meeting->address = std::move(*address);
+    meeting->timeout = timeout;
+    meeting->accelerator = accelerator;
+    meeting->board = std::make_unique<WaitBoard>(*board_store, info.rank, info.world_size);
+    return Group::connect(meeting, meeting->store, info.rank, info.world_size, "");
 }
 
 }  // namespace plimsoll::engine

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPT-2 architecture (Radford 2019).
-#include "core/engine/attention.h"
 #include "core/engine/families.h"
-#include "core/engine/layers.h"
-#include "core/engine/recompute.h"
+#include "core/engine/tensor_parallel.h"
 
 namespace plimsoll::engine {
 
@@ -13,70 +11,76 @@ using torch::Tensor;
 
 class Gpt2Attention : public torch::nn::Module {
 public:
-    explicit Gpt2Attention(const Plan& plan)
-        : heads_(plan.model.num_heads),
-          kind_(plan.numerics.attention),
-          dropout_(plan.model.dropout),
-          selective_(plan.layout.recompute == Recompute::Selective),
-          qkv_(register_module("c_attn", std::make_shared<Conv1d>(plan.model.hidden_size, 3 * plan.model.hidden_size))),
-          out_(register_module("c_proj", std::make_shared<Conv1d>(plan.model.hidden_size, plan.model.hidden_size))) {}
+    explicit Gpt2Attention(const ModelContext& context) : context_(context), head_(context.plan->model.head_size()) {
+        const Model& m = context.plan->model;
+        Linear::Shape in{.in = m.hidden_size, .out = 3 * m.hidden_size, .bias = true, .transposed = true};
+        in.split = MatrixSplit::Columns;
+        in.fused = 3;
+        Linear::Shape out{.in = m.hidden_size, .out = m.hidden_size, .bias = true, .transposed = true};
+        out.split = MatrixSplit::Rows;
+        qkv_ = register_module("c_attn", std::make_shared<Linear>(in, context));
+        out_ = register_module("c_proj", std::make_shared<Linear>(out, context));
+    }
 
-    Tensor forward(const Tensor& x) const {
-        const std::int64_t width = x.size(2);
-        const std::vector<Tensor> flat = qkv_->forward(x).split(width, -1);
+    Tensor forward(const Tensor& x, const LayerInput& input) const {
+        const Tensor all = qkv_->forward(enter_tensor_parallel(x, context_));
+        const std::int64_t width = all.size(2) / 3;
+        const std::vector<Tensor> flat = all.split(width, -1);
         std::vector<Tensor> qkv;
-        for (const Tensor& part : flat) qkv.push_back(part.view({x.size(0), x.size(1), heads_, width / heads_}));
-        const double p = is_training() ? dropout_ : 0;
-        const auto core = [kind = kind_, p](const std::vector<Tensor>& in) {
-            return causal_attention(in[0], in[1], in[2], kind, p);
-        };
-        const bool again = selective_ && is_training() && torch::GradMode::is_enabled();
-        return out_->forward(again ? recompute(core, qkv, p > 0) : core(qkv));
+        for (const Tensor& part : flat) qkv.push_back(part.view({all.size(0), all.size(1), width / head_, head_}));
+        return out_->forward(attend(qkv[0], qkv[1], qkv[2], input, context_, is_training()));
     }
 
 private:
-    std::int64_t heads_;
-    Attention kind_;
-    double dropout_;
-    bool selective_;
-    std::shared_ptr<Conv1d> qkv_, out_;
+    ModelContext context_;
+    std::int64_t head_;
+    std::shared_ptr<Linear> qkv_, out_;
 };
 
 class Gpt2Mlp : public torch::nn::Module {
 public:
-    explicit Gpt2Mlp(const Model& m)
-        : relu_(m.activation == Activation::Relu),
-          up_(register_module("c_fc", std::make_shared<Conv1d>(m.hidden_size, m.ffn_hidden_size))),
-          down_(register_module("c_proj", std::make_shared<Conv1d>(m.ffn_hidden_size, m.hidden_size))) {}
+    explicit Gpt2Mlp(const ModelContext& context)
+        : context_(context), relu_(context.plan->model.activation == Activation::Relu) {
+        const Model& m = context.plan->model;
+        Linear::Shape up{.in = m.hidden_size, .out = m.ffn_hidden_size, .bias = true, .transposed = true};
+        up.split = MatrixSplit::Columns;
+        Linear::Shape down{.in = m.ffn_hidden_size, .out = m.hidden_size, .bias = true, .transposed = true};
+        down.split = MatrixSplit::Rows;
+        up_ = register_module("c_fc", std::make_shared<Linear>(up, context));
+        down_ = register_module("c_proj", std::make_shared<Linear>(down, context));
+    }
 
     Tensor forward(const Tensor& x) const {
-        const Tensor y = up_->forward(x);
+        const Tensor y = up_->forward(enter_tensor_parallel(x, context_));
         // GPT-2's "gelu_new" is the tanh form.
         return down_->forward(relu_ ? at::relu(y) : at::gelu(y, "tanh"));
     }
 
 private:
+    ModelContext context_;
     bool relu_;
-    std::shared_ptr<Conv1d> up_, down_;
+    std::shared_ptr<Linear> up_, down_;
 };
 
-class Gpt2Layer : public torch::nn::Module {
+class Gpt2Layer final : public DecoderLayer {
 public:
-    explicit Gpt2Layer(const Plan& plan)
-        : dropout_(plan.model.dropout),
-          attention_norm_(register_module("ln_1", norm(plan.model))),
-          attention_(register_module("attn", std::make_shared<Gpt2Attention>(plan))),
-          mlp_norm_(register_module("ln_2", norm(plan.model))),
-          mlp_(register_module("mlp", std::make_shared<Gpt2Mlp>(plan.model))) {}
-
-    static std::shared_ptr<LayerNorm> norm(const Model& m) {
-        return std::make_shared<LayerNorm>(m.hidden_size, m.norm_eps);
+    explicit Gpt2Layer(const ModelContext& context) : dropout_(context.plan->model.dropout) {
+        const Model& m = context.plan->model;
+        const auto norm = [&] { return std::make_shared<LayerNorm>(m.hidden_size, m.norm_eps, context); };
+        attention_norm_ = register_module("ln_1", norm());
+        attention_ = register_module("attn", std::make_shared<Gpt2Attention>(context));
+        mlp_norm_ = register_module("ln_2", norm());
+        mlp_ = register_module("mlp", std::make_shared<Gpt2Mlp>(context));
     }
 
-    Tensor forward(const Tensor& x) const {
+    Tensor forward(const Tensor& x, const LayerInput& input) const override {
         const double p = is_training() ? dropout_ : 0;
-        const Tensor y = x + dropout(attention_->forward(attention_norm_->forward(x)), p);
-        return y + dropout(mlp_->forward(mlp_norm_->forward(y)), p);
+        const auto drop = [&](const Tensor& branch, DropoutSite site) {
+            return dropout(branch, p, input.key, site, input.places, input.whole);
+        };
+        const Tensor y =
+            x + drop(attention_->forward(attention_norm_->forward(x), input), DropoutSite::AttentionOutput);
+        return y + drop(mlp_->forward(mlp_norm_->forward(y)), DropoutSite::MlpOutput);
     }
 
 private:
@@ -87,48 +91,10 @@ private:
     std::shared_ptr<Gpt2Mlp> mlp_;
 };
 
-class Gpt2Decoder : public Decoder {
-public:
-    explicit Gpt2Decoder(const Plan& plan)
-        : Decoder(plan), dropout_(plan.model.dropout), full_(plan.layout.recompute == Recompute::Full) {
-        const Model& m = plan.model;
-        const auto body = register_module("transformer", std::make_shared<torch::nn::Module>());
-        tokens_ = body->register_module("wte", std::make_shared<Embedding>(m.vocab_size, m.hidden_size));
-        positions_ = body->register_module("wpe", std::make_shared<Embedding>(m.max_position, m.hidden_size));
-        const auto layers = body->register_module("h", std::make_shared<torch::nn::Module>());
-        for (std::int64_t i = 0; i < m.num_layers; ++i) {
-            layers_.push_back(layers->register_module(std::to_string(i), std::make_shared<Gpt2Layer>(plan)));
-        }
-        norm_ = body->register_module("ln_f", Gpt2Layer::norm(m));
-        if (!m.tied_head) {
-            head_ = register_module("lm_head", std::make_shared<Linear>(m.hidden_size, m.vocab_size, false));
-        }
-    }
-
-    Tensor forward(const Tensor& tokens) override {
-        const double p = is_training() ? dropout_ : 0;
-        const bool again = full_ && is_training() && torch::GradMode::is_enabled();
-        const Tensor places = at::arange(tokens.size(1), tokens.options());
-        Tensor x = dropout(tokens_->forward(tokens) + positions_->forward(places), p);
-        for (const auto& layer : layers_) {
-            const auto body = [layer](const std::vector<Tensor>& in) { return layer->forward(in[0]); };
-            x = again ? recompute(body, {x}, p > 0) : body({x});
-        }
-        x = norm_->forward(x);
-        return head_ ? head_->forward(x) : at::linear(x, tokens_->weight());
-    }
-
-private:
-    double dropout_;
-    bool full_;
-    std::shared_ptr<Embedding> tokens_, positions_;
-    std::vector<std::shared_ptr<Gpt2Layer>> layers_;
-    std::shared_ptr<LayerNorm> norm_;
-    std::shared_ptr<Linear> head_;  ///< null: tied to the embedding
-};
-
 }  // namespace
 
-std::shared_ptr<Decoder> make_gpt2(const Plan& plan) { return std::make_shared<Gpt2Decoder>(plan); }
+std::shared_ptr<DecoderLayer> make_gpt2_layer(const ModelContext& context) {
+    return std::make_shared<Gpt2Layer>(context);
+}
 
 }  // namespace plimsoll::engine

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <string_view>
 
+#include "core/engine/shard.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -49,7 +51,8 @@ void fill_normal(torch::Tensor& tensor, float deviation, std::uint64_t key) {
 }
 
 bool writes_to_residual(std::string_view name) {
-    return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") || name.ends_with("c_proj.weight");
+    return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") || name.ends_with("c_proj.weight") ||
+           name.ends_with("w2.weight");
 }
 
 }  // namespace
@@ -57,13 +60,22 @@ bool writes_to_residual(std::string_view name) {
 void initialize(torch::nn::Module& module, const Model& model, std::uint64_t seed) {
     const torch::NoGradGuard no_grad;
     const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
+    const auto shards = shards_of(module);
     for (auto& item : module.named_parameters()) {
         torch::Tensor& parameter = item.value();
-        if (parameter.dim() >= 2) {
-            const double deviation = model.init_std * (writes_to_residual(item.key()) ? residual : 1);
-            fill_normal(parameter, static_cast<float>(deviation), stream_key(seed, item.key()));
+        const Shard& shard = shards.at(item.key());
+        const std::string& name = shard.copy_of.empty() ? item.key() : shard.copy_of;
+        if (shard.whole.size() < 2) {
+            parameter.fill_(name.ends_with("bias") ? 0 : 1);
+            continue;
+        }
+        const auto deviation = static_cast<float>(model.init_std * (writes_to_residual(name) ? residual : 1));
+        if (shard.dim < 0) {
+            fill_normal(parameter, deviation, stream_key(seed, name));
         } else {
-            parameter.fill_(item.key().ends_with("bias") ? 0 : 1);
+            torch::Tensor whole = torch::empty(shard.whole);
+            fill_normal(whole, deviation, stream_key(seed, name));
+            parameter.copy_(shard.cut(whole));
         }
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/layers.h"
 
+#include "core/engine/tensor_parallel.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -65,44 +67,116 @@ struct RotaryFunction : Function<RotaryFunction> {
 
 }  // namespace
 
-Linear::Linear(std::int64_t in, std::int64_t out, bool bias)
-    : weight_(register_parameter("weight", torch::empty({out, in}))) {
-    if (bias) bias_ = register_parameter("bias", torch::empty({out}));
+namespace {
+
+/// Ranges of `fused` matrices side by side along one dimension of `size`.
+Shard fused_shard(std::vector<std::int64_t> whole, std::int64_t dim, std::int64_t fused, int rank, int ranks) {
+    if (ranks == 1) return replicated(std::move(whole), 1);
+    const std::int64_t each = whole[static_cast<std::size_t>(dim)] / fused;
+    Shard shard;
+    shard.dim = dim;
+    shard.whole = std::move(whole);
+    for (std::int64_t i = 0; i < fused; ++i) {
+        const std::int64_t share = each / ranks;
+        shard.ranges.emplace_back(i * each + rank * share, share);
+    }
+    return shard;
 }
 
-Conv1d::Conv1d(std::int64_t in, std::int64_t out)
-    : weight_(register_parameter("weight", torch::empty({in, out}))),
-      bias_(register_parameter("bias", torch::empty({out}))) {}
-
-torch::Tensor Conv1d::forward(const torch::Tensor& x) const {
-    auto shape = x.sizes().vec();
-    shape.back() = weight_.size(1);
-    return at::addmm(bias_, x.reshape({-1, x.size(-1)}), weight_).view(shape);
+Shard linear_shard(const Linear::Shape& s, bool bias, const ModelContext& context) {
+    const int tp = context.tp();
+    std::vector<std::int64_t> whole{s.out};
+    if (!bias) whole = s.transposed ? std::vector<std::int64_t>{s.in, s.out} : std::vector<std::int64_t>{s.out, s.in};
+    const std::int64_t out_dim = !bias && s.transposed ? 1 : 0;
+    if (s.split == MatrixSplit::Columns) {
+        const int sharing = static_cast<int>(s.shared_by);
+        Shard shard = s.fused > 1 ? fused_shard(std::move(whole), out_dim, s.fused, context.tp_rank(), tp)
+                                  : shard_along(std::move(whole), out_dim, context.tp_rank() / sharing, tp / sharing);
+        if (sharing > 1) {
+            shard.replicas = sharing;
+            shard.gradient = Shard::Gradient::PartOverSharedHeads;
+        }
+        return shard;
+    }
+    if (s.split == MatrixSplit::Rows && !bias) {
+        return shard_along(std::move(whole), s.transposed ? 0 : 1, context.tp_rank(), tp);
+    }
+    Shard shard = replicated(std::move(whole), tp);
+    if (context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
+    return shard;
 }
 
-Embedding::Embedding(std::int64_t rows, std::int64_t width)
-    : weight_(register_parameter("weight", torch::empty({rows, width}))) {}
+Shard norm_shard(std::int64_t width, const ModelContext& context) {
+    Shard shard = replicated({width}, context.tp());
+    if (context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
+    return shard;
+}
 
-RmsNorm::RmsNorm(std::int64_t width, double eps)
-    : weight_(register_parameter("weight", torch::empty({width}))), eps_(eps) {}
+}  // namespace
+
+Linear::Linear(const Shape& shape, const ModelContext& context)
+    : shape_(shape), context_(context), weight_(register_sharded("weight", linear_shard(shape, false, context))) {
+    if (shape.bias) bias_ = register_sharded("bias", linear_shard(shape, true, context));
+}
+
+torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias) const {
+    if (context_.deferred != nullptr) {
+        const torch::Tensor y = deferrable_linear(x, weight_, shape_.transposed, context_.deferred);
+        return bias.defined() ? y + bias : y;
+    }
+    if (!shape_.transposed) return at::linear(x, weight_, bias);
+    if (!bias.defined()) return at::matmul(x, weight_);
+    auto sizes = x.sizes().vec();
+    sizes.back() = weight_.size(1);
+    return at::addmm(bias, x.reshape({-1, x.size(-1)}), weight_).view(sizes);
+}
+
+torch::Tensor Linear::forward(const torch::Tensor& x) const {
+    if (shape_.split != MatrixSplit::Rows || context_.tp() == 1) return product(x, bias_);
+    const torch::Tensor part = product(x, {});
+    if (!shape_.sum_in_forward) return part;
+    const torch::Tensor y = leave_tensor_parallel(part, context_);
+    return bias_.defined() ? y + bias_ : y;
+}
+
+Embedding::Embedding(std::int64_t rows, std::int64_t width, bool split, const ModelContext& context)
+    : split_(split && context.tp() > 1), context_(context) {
+    Shard shard = split_ ? shard_along({rows, width}, 0, context.tp_rank(), context.tp())
+                         : replicated({rows, width}, context.tp());
+    if (!split_ && context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
+    weight_ = register_sharded("weight", std::move(shard));
+}
+
+torch::Tensor Embedding::forward(const torch::Tensor& indices) const {
+    if (!split_) return at::embedding(weight_, indices);
+    const std::int64_t rows = weight_.size(0);
+    const std::int64_t begin = shards().at("weight").ranges.front().first;
+    const torch::Tensor local = indices - begin;
+    const torch::Tensor elsewhere = at::logical_or(local.lt(0), local.ge(rows));
+    const torch::Tensor found = at::embedding(weight_, local.masked_fill(elsewhere, 0));
+    return leave_tensor_parallel(found.masked_fill(elsewhere.unsqueeze(-1), 0), context_);
+}
+
+RmsNorm::RmsNorm(std::int64_t width, double eps, const ModelContext& context)
+    : weight_(register_sharded("weight", norm_shard(width, context))), eps_(eps) {}
 
 torch::Tensor RmsNorm::forward(const torch::Tensor& x) const { return RmsNormFunction::apply(x, weight_, eps_); }
 
-LayerNorm::LayerNorm(std::int64_t width, double eps)
-    : weight_(register_parameter("weight", torch::empty({width}))),
-      bias_(register_parameter("bias", torch::empty({width}))),
+LayerNorm::LayerNorm(std::int64_t width, double eps, const ModelContext& context)
+    : weight_(register_sharded("weight", norm_shard(width, context))),
+      bias_(register_sharded("bias", norm_shard(width, context))),
       eps_(eps) {}
 
 torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {
     return at::layer_norm(x, {x.size(-1)}, weight_, bias_, eps_);
 }
 
-Rotary::Table Rotary::table(std::int64_t time, const torch::Tensor& like) const {
+Rotary::Table Rotary::table(const torch::Tensor& positions, const torch::Tensor& like) const {
     // In fp32 throughout, as transformers does: checkpoints of either side then give the same logits.
     const auto options = torch::TensorOptions().dtype(torch::kFloat).device(like.device());
     const torch::Tensor exponent = at::arange(0, head_size_, 2, options) / static_cast<double>(head_size_);
     const torch::Tensor frequency = at::pow(theta_, exponent).reciprocal();
-    const torch::Tensor angle = at::outer(at::arange(time, options), frequency).unsqueeze(1);
+    const torch::Tensor angle = at::outer(positions.to(options), frequency).unsqueeze(1);
     return {angle.cos().to(like.scalar_type()), angle.sin().to(like.scalar_type())};
 }
 

@@ -1,48 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that decoders are built of: projections, norms, embeddings, rotary positions, dropout.
+// The parts that decoders are built of: projections, norms, embeddings, rotary positions.
 #pragma once
 
 #include <torch/torch.h>
 
-#include <utility>
+#include "core/engine/model_context.h"
+#include "core/engine/shard.h"
 
 namespace plimsoll::engine {
 
-/// y = x Wᵀ + b, weight [out, in] (torch's Linear, without its initialization).
-class Linear : public torch::nn::Module {
-public:
-    Linear(std::int64_t in, std::int64_t out, bool bias);
-    torch::Tensor forward(const torch::Tensor& x) const { return at::linear(x, weight_, bias_); }
+/// Which dimension of a matrix the tensor-parallel ranks split.
+enum class MatrixSplit { None, Columns, Rows };
 
-private:
-    torch::Tensor weight_, bias_;
-};
-
-/// y = x W + b, weight [in, out]: what transformers calls Conv1D in GPT-2.
-class Conv1d : public torch::nn::Module {
+/// y = x W + b over the ranks of a tensor-parallel group. The weight is [out, in] as torch's Linear has it, or [in,
+/// out] as GPT-2's Conv1D. Columns: each rank has some of the outputs (the input has entered, see tensor_parallel.h).
+/// Rows: each has some of the inputs; the sum over ranks and the bias are part of forward().
+class Linear : public ShardedModule {
 public:
-    Conv1d(std::int64_t in, std::int64_t out);
+    struct Shape {
+        std::int64_t in = 0, out = 0;
+        bool bias = false;
+        bool transposed = false;  ///< Conv1D
+        MatrixSplit split = MatrixSplit::None;
+        std::int64_t fused = 1;      ///< so many matrices side by side (q, k, v), each split by columns
+        std::int64_t shared_by = 1;  ///< columns: so many neighbouring ranks hold the same ones (key-value heads)
+        bool sum_in_forward = true;  ///< rows: false leaves the sum to the caller (experts)
+    };
+    Linear(const Shape& shape, const ModelContext& context);
     torch::Tensor forward(const torch::Tensor& x) const;
-
-private:
-    torch::Tensor weight_, bias_;
-};
-
-class Embedding : public torch::nn::Module {
-public:
-    Embedding(std::int64_t rows, std::int64_t width);
-    torch::Tensor forward(const torch::Tensor& indices) const { return at::embedding(weight_, indices); }
     const torch::Tensor& weight() const { return weight_; }
 
 private:
+    torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias) const;
+
+    Shape shape_;
+    ModelContext context_;
+    torch::Tensor weight_, bias_;
+};
+
+/// Rows of a table: the vocabulary (split over tensor-parallel ranks) or learned positions (on each).
+class Embedding : public ShardedModule {
+public:
+    Embedding(std::int64_t rows, std::int64_t width, bool split, const ModelContext& context);
+    /// Split: the sum over ranks, cut along the sequence with sequence parallelism.
+    torch::Tensor forward(const torch::Tensor& indices) const;
+    const torch::Tensor& weight() const { return weight_; }
+
+private:
+    bool split_;
+    ModelContext context_;
     torch::Tensor weight_;
 };
 
 /// x / sqrt(mean(x²) + eps) · weight (Zhang & Sennrich 2019); statistics in fp32 for half precision. Saves its input
 /// and one number a row for the backward pass.
-class RmsNorm : public torch::nn::Module {
+class RmsNorm : public ShardedModule {
 public:
-    RmsNorm(std::int64_t width, double eps);
+    RmsNorm(std::int64_t width, double eps, const ModelContext& context);
     torch::Tensor forward(const torch::Tensor& x) const;
 
 private:
@@ -51,9 +65,9 @@ private:
 };
 
 /// (x - mean) / sqrt(variance + eps) · weight + bias (Ba 2016); statistics in fp32 for half precision.
-class LayerNorm : public torch::nn::Module {
+class LayerNorm : public ShardedModule {
 public:
-    LayerNorm(std::int64_t width, double eps);
+    LayerNorm(std::int64_t width, double eps, const ModelContext& context);
     torch::Tensor forward(const torch::Tensor& x) const;
 
 private:
@@ -69,8 +83,8 @@ public:
     };
 
     Rotary(std::int64_t head_size, double theta) : head_size_(head_size), theta_(theta) {}
-    /// For positions 0..time-1, in the dtype and on the device of `like`.
-    Table table(std::int64_t time, const torch::Tensor& like) const;
+    /// For positions [time] (int64), in the dtype and on the device of `like`.
+    Table table(const torch::Tensor& positions, const torch::Tensor& like) const;
     /// x [batch, time, heads, head] turned by its position. Saves nothing of x for the backward pass.
     static torch::Tensor turn(const torch::Tensor& x, const Table& table);
 
@@ -78,8 +92,5 @@ private:
     std::int64_t head_size_;
     double theta_;
 };
-
-/// Zeroes a share `p` of the numbers and scales the others by 1 / (1 - p). No cost for p = 0.
-inline torch::Tensor dropout(const torch::Tensor& x, double p) { return p > 0 ? at::dropout(x, p, true) : x; }
 
 }  // namespace plimsoll::engine

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the modules of a model share: the plan, the ranks they are spread over, and what the train loop tells them.
+#pragma once
+
+#include <memory>
+
+#include "core/engine/deferred_weights.h"
+#include "core/engine/mesh.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll::engine {
+
+struct ModelContext {
+    const Plan* plan;
+    const Mesh* mesh;
+    Recompute recompute = Recompute::None;  ///< of this pipeline stage
+    /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
+    std::shared_ptr<DeferredWeights> deferred;
+    /// The gradient of the losses that a model adds to its own (routers): loss scale / accumulation.
+    std::shared_ptr<double> side_loss_scale = std::make_shared<double>(1);
+    /// Sum of those losses since the loop cleared it, on this rank, weighted as they are in the gradient.
+    std::shared_ptr<double> side_loss = std::make_shared<double>(0);
+
+    Collectives& tensor() const { return mesh->tensor(); }
+    int tp() const { return mesh->tensor().world_size(); }
+    int tp_rank() const { return mesh->tensor().rank(); }
+    int cp() const { return mesh->context().world_size(); }
+    bool sequence_parallel() const { return plan->layout.sequence_parallel && tp() > 1; }
+};
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/tensor_parallel.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::tensor_list;
+
+struct Group : torch::CustomClassHolder {
+    Collectives* ranks = nullptr;
+};
+using GroupPointer = c10::intrusive_ptr<Group>;
+
+GroupPointer wrapped(Collectives& ranks) {
+    auto group = c10::make_intrusive<Group>();
+    group->ranks = &ranks;
+    return group;
+}
+
+void keep(AutogradContext* ctx, const GroupPointer& group) {
+    ctx->saved_data["group"] = torch::IValue::make_capsule(group);
+}
+
+Collectives& kept(AutogradContext* ctx) {
+    return *static_cast<const Group&>(*ctx->saved_data["group"].toCapsule()).ranks;
+}
+
+/// [batch, time / n, …] of every rank -> [batch, time, …].
+torch::Tensor gathered(const torch::Tensor& x, Collectives& ranks) {
+    const std::int64_t n = ranks.world_size();
+    auto sizes = x.sizes().vec();
+    const torch::Tensor part = x.contiguous();
+    sizes.insert(sizes.begin(), n);
+    torch::Tensor parts = at::empty(sizes, x.options());
+    must(ranks.all_gather(parts, part)->wait());
+    sizes.erase(sizes.begin());
+    sizes[1] *= n;
+    return parts.transpose(0, 1).reshape(sizes);
+}
+
+/// [batch, time, …] -> this rank's [batch, time / n, …] of the sum.
+torch::Tensor scattered_sum(const torch::Tensor& x, Collectives& ranks) {
+    const std::int64_t n = ranks.world_size();
+    auto sizes = x.sizes().vec();
+    sizes[1] /= n;
+    auto split = sizes;
+    split.insert(split.begin() + 1, n);
+    const torch::Tensor parts = x.reshape(split).transpose(0, 1).contiguous();
+    torch::Tensor part = at::empty(sizes, x.options());
+    must(ranks.reduce_scatter_sum(part, parts)->wait());
+    return part;
+}
+
+struct SumGradient : Function<SumGradient> {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+        keep(ctx, group);
+        return x.view_as(x);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        const torch::Tensor sum = gradients[0].clone(at::MemoryFormat::Contiguous);
+        must(kept(ctx).all_reduce_sum(sum)->wait());
+        return {sum, {}};
+    }
+};
+
+struct Sum : Function<Sum> {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+        const torch::Tensor sum = x.clone(at::MemoryFormat::Contiguous);
+        must(group->ranks->all_reduce_sum(sum)->wait());
+        ctx->set_materialize_grads(false);
+        return sum;
+    }
+    static tensor_list backward(AutogradContext*, const tensor_list& gradients) { return {gradients[0], {}}; }
+};
+
+struct GatherSequence : Function<GatherSequence> {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+        keep(ctx, group);
+        return gathered(x, *group->ranks);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        return {scattered_sum(gradients[0], kept(ctx)), {}};
+    }
+};
+
+struct ScatterSum : Function<ScatterSum> {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+        keep(ctx, group);
+        return scattered_sum(x, *group->ranks);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        return {gathered(gradients[0], kept(ctx)), {}};
+    }
+};
+
+}  // namespace
+
+torch::Tensor enter_tensor_parallel(const torch::Tensor& x, const ModelContext& context) {
+    if (context.tp() == 1) return x;
+    const GroupPointer group = wrapped(context.tensor());
+    return context.sequence_parallel() ? GatherSequence::apply(x, group) : SumGradient::apply(x, group);
+}
+
+torch::Tensor leave_tensor_parallel(const torch::Tensor& x, const ModelContext& context) {
+    if (context.tp() == 1) return x;
+    const GroupPointer group = wrapped(context.tensor());
+    return context.sequence_parallel() ? ScatterSum::apply(x, group) : Sum::apply(x, group);
+}
+
+torch::Tensor sum_over_context(torch::Tensor x, const ModelContext& context) {
+    must(context.mesh->context().all_reduce_sum(x)->wait());
+    return x;
+}
+
+}  // namespace plimsoll::engine
