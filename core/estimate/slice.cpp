@@ -20,7 +20,8 @@ LayerSlice layer_slice(const Plan& plan) {
     const auto tp = plan.layout.tp;
     const Count h = m.hidden_size;
     const Count q = share(Count(m.num_heads) * m.head_size(), tp);
-    const Count kv = share(Count(m.num_kv_heads) * m.head_size(), tp);
+    // More ranks than key and value heads hold one of them each.
+    const Count kv = share(m.num_kv_heads, tp) * m.head_size();
     const Count f = share(m.ffn_hidden_size, tp);
     const Count up = m.gated_mlp() ? 2 : 1;
     const Count bias = m.linear_bias ? 1 : 0;

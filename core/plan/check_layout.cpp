@@ -28,8 +28,11 @@ void check_tensor_parallel(Problems& problems, const Plan& plan) {
     const Layout& layout = plan.layout;
     const Model& model = plan.model;
     const std::int64_t tp = layout.tp;
-    const std::vector<std::int64_t> sliced{model.num_heads, model.num_kv_heads, model.ffn_hidden_size};
-    const std::string cure = common_divisors(sliced);
+    // More ranks than key and value heads hold copies of them: each head on tp / num_kv_heads ranks.
+    const auto slices_kv = [&](std::int64_t ranks) {
+        return model.num_kv_heads % ranks == 0 || ranks % model.num_kv_heads == 0;
+    };
+    const std::string cure = common_divisors({model.num_heads, model.ffn_hidden_size}, slices_kv);
     if (tp > model.num_heads) {
         problems.add("layout.tp",
                      "layout.tp {} is more than the {} heads of the model, and each rank needs a whole head; "
@@ -38,9 +41,9 @@ void check_tensor_parallel(Problems& problems, const Plan& plan) {
     } else if (model.num_heads % tp != 0) {
         problems.add("layout.tp", "layout.tp {} does not divide model.num_heads {}; take {}", tp, model.num_heads,
                      cure);
-    } else if (model.num_kv_heads % tp != 0) {
-        problems.add("layout.tp", "layout.tp {} does not divide model.num_kv_heads {}; take {}", tp, model.num_kv_heads,
-                     cure);
+    } else if (!slices_kv(tp)) {
+        problems.add("layout.tp", "layout.tp {} and model.num_kv_heads {} do not divide one another; take {}", tp,
+                     model.num_kv_heads, cure);
     } else if (model.ffn_hidden_size % tp != 0) {
         problems.add("layout.tp", "layout.tp {} does not divide model.ffn_hidden_size {}; take {}", tp,
                      model.ffn_hidden_size, cure);
@@ -144,6 +147,7 @@ void check_parallelism(Problems& problems, const Plan& plan) {
     check_pipeline(problems, plan);
     check_expert_parallel(problems, plan);
     check_sequence(problems, plan);
+    check_activations(problems, plan);
 }
 
 }  // namespace plimsoll

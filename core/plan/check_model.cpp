@@ -38,6 +38,12 @@ void check_experts(Problems& problems, const Model& model) {
                      "mixtral",
                      name_of(model.family), model.num_experts);
     }
+    const auto only_with_experts = [&](std::string_view key, double value, std::string_view what) {
+        if (model.moe() || value <= 0) return;
+        problems.add(key, "{} {:g} {}, but the model has no experts; set it to 0", key, value, what);
+    };
+    only_with_experts("model.capacity_factor", model.capacity_factor, "limits the tokens of an expert");
+    only_with_experts("model.router_z_loss", model.router_z_loss, "weighs a loss of the router");
     if (model.moe() && model.experts_per_token > model.num_experts) {
         problems.add("model.experts_per_token",
                      "model.experts_per_token {} is more than the {} experts there are (model.num_experts); take {} or "

@@ -81,12 +81,23 @@ void check_loss_scale(Problems& problems, const Numerics& numerics) {
     }
 }
 
+void check_all_reduce(Problems& problems, const Plan& plan) {
+    const std::int64_t group = plan.training.all_reduce_group;
+    const std::int64_t ranks = plan.layout.dp * plan.layout.cp;
+    if (group == 0 || ranks % group == 0) return;
+    problems.add("training.all_reduce_group",
+                 "training.all_reduce_group {} has to divide the {} ranks that share gradients (layout.dp {} x "
+                 "layout.cp {}); take {}, or 0 for one flat ring",
+                 group, ranks, plan.layout.dp, plan.layout.cp, nearest_divisors(group, {ranks}));
+}
+
 }  // namespace
 
 void check_recipe(Problems& problems, const Plan& plan) {
     check_hardware(problems, plan);
     check_offload(problems, plan);
     check_loss_scale(problems, plan.numerics);
+    check_all_reduce(problems, plan);
     if (plan.lr.warmup_steps > plan.training.steps) {
         problems.add("lr.warmup_steps",
                      "lr.warmup_steps {} is longer than the run (training.steps {}); take {} or fewer",

@@ -29,9 +29,10 @@ std::string nearest_divisors(std::int64_t value, const std::vector<std::int64_t>
     return fmt::format("{} or {}", *std::prev(above), *above);
 }
 
-std::string common_divisors(const std::vector<std::int64_t>& all) {
+std::string common_divisors(const std::vector<std::int64_t>& all, const std::function<bool(std::int64_t)>& fits) {
     constexpr std::size_t most = 12;
-    const std::set<std::int64_t> divisors = divisors_of_all(all);
+    std::set<std::int64_t> divisors = divisors_of_all(all);
+    std::erase_if(divisors, [&](std::int64_t divisor) { return !fits(divisor); });
     std::string text;
     std::size_t listed = 0;
     for (const std::int64_t divisor : divisors) {

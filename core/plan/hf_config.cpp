@@ -206,6 +206,7 @@ Model read_llama_like(Config& config, const Defaults& missing) {
     if (missing.family == Family::Mixtral) {
         model.num_experts = config.integer({"num_local_experts"}, {1, 1'000'000}, 8);
         model.experts_per_token = config.integer({"num_experts_per_tok"}, {1, 1'000'000}, 2);
+        model.router_aux_loss = config.number({"router_aux_loss_coef"}, {0, 1e3}, 0.001);
     }
     if (const double dropout = config.number({"attention_dropout"}, {0, 0.99}, 0); dropout > 0) {
         config.fail(

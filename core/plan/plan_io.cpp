@@ -51,6 +51,7 @@ void keep_differences(Json& model_json, const std::string& preset_name) {
         model_json.erase("preset");
         return;
     }
+    if (model_json["weights"] == "") model_json.erase("weights");
     Result<Model> preset = model_preset(preset_name);
     if (!preset) return;
     Json same = Json::object();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,13 +28,15 @@ void check_sizes(Problems& problems, const Plan& plan);
 void check_model(Problems& problems, const Model& model);
 /// Ranks, tensor, pipeline, context and expert parallelism against the model and the cluster.
 void check_parallelism(Problems& problems, const Plan& plan);
+/// Recomputation, offload of activations, the pieces of the loss, the split and the schedule's file.
+void check_activations(Problems& problems, const Plan& plan);
 /// ZeRO, offload, precision, data and length of the run.
 void check_recipe(Problems& problems, const Plan& plan);
 
 /// "4 or 8": of the divisors that `all` have in common, the largest below `value` and the smallest above it.
 std::string nearest_divisors(std::int64_t value, const std::vector<std::int64_t>& all);
 
-/// "1, 2, 4 or 8": every divisor that `all` have in common, or the first few of very many.
-std::string common_divisors(const std::vector<std::int64_t>& all);
+/// "1, 2, 4 or 8": every divisor that `all` have in common and that fits, or the first few of very many.
+std::string common_divisors(const std::vector<std::int64_t>& all, const std::function<bool(std::int64_t)>& fits);
 
 }  // namespace plimsoll

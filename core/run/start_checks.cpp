@@ -10,6 +10,7 @@
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
 #include "core/run/supervisor.h"
+#include "core/schedule/schedule_file.h"
 
 namespace plimsoll {
 
@@ -33,6 +34,25 @@ std::int64_t checkpoints_at(const fs::path& place) {
     return count;
 }
 
+/// The folder is there and looks like a checkpoint; whether it fits the model is seen when it is read.
+Result<void> check_weights(const std::string& folder) {
+    if (folder.empty()) return {};
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) {
+        return bad_input(
+            "there is no folder {} (model.weights); give the folder of a Hugging Face checkpoint, or leave it empty "
+            "for fresh weights",
+            folder);
+    }
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+        if (it->path().extension() == ".safetensors") return {};
+    }
+    return bad_input(
+        "the folder {} (model.weights) holds no .safetensors file that can be seen; give the folder of a Hugging Face "
+        "checkpoint",
+        folder);
+}
+
 }  // namespace
 
 Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
@@ -44,6 +64,8 @@ Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
 Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
+    if (auto weights = check_weights(plan.model.weights); !weights) return weights;
+    if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
     if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
 
     const Bytes needed = checkpoint_room(plan, place);

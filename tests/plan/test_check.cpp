@@ -55,12 +55,15 @@ TEST(CheckPlan, RotaryHeadsAreEven) {
 
 TEST(CheckPlan, TensorParallelSlicesWholeHeads) {
     EXPECT_EQ(problems(demo, {"layout.tp=8", "layout.dp=1", "cluster.gpus_per_node=8"}),
-              "layout.tp: layout.tp 8 is more than the 4 heads of the model, and each rank needs a whole head; take 1 "
-              "or 2\n");
+              "layout.tp: layout.tp 8 is more than the 4 heads of the model, and each rank needs a whole head; take 1, "
+              "2 or 4\n");
     EXPECT_EQ(problems(demo, {"layout.tp=3", "layout.dp=1", "cluster.gpus_per_node=3"}),
-              "layout.tp: layout.tp 3 does not divide model.num_heads 4; take 1 or 2\n");
-    EXPECT_EQ(problems(demo, {"layout.tp=4", "layout.dp=1", "cluster.gpus_per_node=4"}),
-              "layout.tp: layout.tp 4 does not divide model.num_kv_heads 2; take 1 or 2\n");
+              "layout.tp: layout.tp 3 does not divide model.num_heads 4; take 1, 2 or 4\n");
+    EXPECT_EQ(problems(demo, {"layout.tp=4", "layout.dp=1", "cluster.gpus_per_node=4"}), "")
+        << "two ranks share each of the 2 key and value heads";
+    EXPECT_EQ(problems(demo, {"model.num_heads=12", "model.num_kv_heads=4", "model.head_dim=32", "layout.tp=6",
+                              "layout.dp=1", "cluster.gpus_per_node=6", "model.ffn_hidden_size=384"}),
+              "layout.tp: layout.tp 6 and model.num_kv_heads 4 do not divide one another; take 1, 2, 4 or 12\n");
     EXPECT_EQ(problems(demo, {"layout.tp=2", "layout.dp=1", "model.ffn_hidden_size=343"}),
               "layout.tp: layout.tp 2 does not divide model.ffn_hidden_size 343; take 1\n");
     EXPECT_EQ(problems(demo, {"layout.tp=2", "layout.dp=1"}), "");
@@ -111,6 +114,56 @@ TEST(CheckPlan, PipelinesRefuseZeroTwoAndThree) {
         EXPECT_THAT(problems(big, {std::string("layout.zero_stage=") + stage}),
                     HasSubstr("take stage 1 or set layout.pp to 1"));
     }
+}
+
+TEST(CheckPlan, RecomputationPicksWhatIsThere) {
+    EXPECT_EQ(problems(big, {"layout.recompute=selective", "layout.recompute_every=2"}),
+              "layout.recompute_every: layout.recompute_every 2 picks layers to recompute in full, but "
+              "layout.recompute is selective; set it to 1 or layout.recompute to full\n");
+    EXPECT_EQ(problems(big, {"layout.recompute=full", "layout.recompute_every=2"}), "");
+    EXPECT_THAT(problems(big, {"layout.recompute=none", "layout.recompute_stages=1"}),
+                StartsWith("layout.recompute_stages: layout.recompute_stages 1 picks pipeline ranks"));
+    EXPECT_EQ(problems(big, {"layout.recompute=full", "layout.recompute_stages=3"}),
+              "layout.recompute_stages: layout.recompute_stages 3 is more than the pipeline has (layout.pp 2); take 2 "
+              "or fewer, or 0 for all\n");
+    EXPECT_EQ(problems(big, {"layout.recompute=full", "layout.recompute_stages=2"}), "");
+}
+
+TEST(CheckPlan, TheLossIsCutIntoTokens) {
+    EXPECT_EQ(problems(demo, {"layout.loss_chunks=128"}), "");
+    EXPECT_EQ(problems(demo, {"layout.loss_chunks=65", "layout.cp=2", "layout.dp=1"}),
+              "layout.loss_chunks: layout.loss_chunks 65 is more than the 64 tokens of a sequence on a rank "
+              "(data.sequence_length / layout.cp); take 64 or fewer\n");
+}
+
+TEST(CheckPlan, AScheduleFileNeedsAPipeline) {
+    EXPECT_EQ(
+        problems(demo, {"layout.schedule_file=list.json"}),
+        "layout.schedule_file: layout.schedule_file lists the operations of a pipeline, but layout.pp is 1; clear "
+        "it or raise layout.pp\n");
+    EXPECT_EQ(problems(demo, {"layout.schedule_file=list.json", "layout.pp=2", "layout.dp=1"}), "");
+}
+
+TEST(CheckPlan, ABalancedSplitHasALimit) {
+    EXPECT_EQ(problems(big, {"layout.split=balanced"}), "");
+    EXPECT_THAT(problems(demo, {"layout.split=balanced", "model.num_layers=100000", "layout.pp=64", "layout.dp=1",
+                                "cluster.gpus_per_node=64"}),
+                StartsWith("layout.split: 64 stages x 100,000 layers are too many to balance"));
+}
+
+TEST(CheckPlan, GroupsOfTheAllReduceDivideTheRanks) {
+    EXPECT_EQ(problems(big, {"training.all_reduce_group=2"}), "");
+    EXPECT_EQ(problems(big, {"training.all_reduce_group=3"}),
+              "training.all_reduce_group: training.all_reduce_group 3 has to divide the 4 ranks that share gradients "
+              "(layout.dp 4 x layout.cp 1); take 2 or 4, or 0 for one flat ring\n");
+}
+
+TEST(CheckPlan, RoutingNeedsExperts) {
+    EXPECT_EQ(problems(demo, {"model.capacity_factor=1.25"}),
+              "model.capacity_factor: model.capacity_factor 1.25 limits the tokens of an expert, but the model has no "
+              "experts; set it to 0\n");
+    EXPECT_THAT(problems(demo, {"model.router_z_loss=0.001"}), StartsWith("model.router_z_loss: "));
+    EXPECT_EQ(problems(moe, {"model.capacity_factor=1.25", "model.router_z_loss=0.001"}), "");
 }
 
 TEST(CheckPlan, T5IsNotCutIntoStages) {
@@ -168,6 +221,11 @@ TEST(CheckPlan, OffloadNeedsZeroAGpuAndAPlace) {
     EXPECT_EQ(problems("llama-7b", {nvme[0], nvme[1], "layout.nvme_path=/nvme"}), "");
     EXPECT_THAT(problems("llama-7b", {nvme[1], "layout.nvme_path=/nvme"}),
                 StartsWith("layout.offload_optimizer: optimizer states can be on NVMe only"));
+}
+
+TEST(CheckPlan, ActivationsAreOffloadedFromAGpu) {
+    EXPECT_THAT(problems(demo, {"layout.offload_activations=true"}), StartsWith("layout.offload_activations: "));
+    EXPECT_EQ(problems("gpt2", {"layout.offload_activations=true", "layout.compress_activations=true"}), "");
 }
 
 TEST(CheckPlan, OldGpusTrainInFp16) {

@@ -64,6 +64,8 @@ TEST(HfConfig, MissingKeysTakeTransformersDefaults) {
     EXPECT_EQ(mixtral.num_experts, 8);
     EXPECT_EQ(mixtral.experts_per_token, 2);
     EXPECT_EQ(mixtral.rope_theta, 1e6);
+    EXPECT_EQ(mixtral.router_aux_loss, 0.001);
+    EXPECT_EQ(import(R"({"model_type": "mixtral", "router_aux_loss_coef": 0.02})")->router_aux_loss, 0.02);
     const Model qwen2 = *import(R"({"model_type": "qwen2"})");
     EXPECT_TRUE(qwen2.qkv_bias);
     EXPECT_FALSE(qwen2.linear_bias);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "core/plan/parameters.h"
 #include "tests/run/run_fixture.h"
 
@@ -20,6 +22,15 @@ TEST_F(StartChecks, StartIsCheckedBeforeAnythingIsMade) {
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().kind, Error::Kind::BadInput);
     EXPECT_THAT(full.error().message, HasSubstr("the disk is too full"));
+}
+
+TEST_F(StartChecks, StartWeightsAreThere) {
+    plan.model.weights = (folder / "llama").string();
+    EXPECT_THAT(check_start(plan, folder / "run").error().message, HasSubstr("there is no folder"));
+    std::filesystem::create_directories(folder / "llama");
+    EXPECT_THAT(check_start(plan, folder / "run").error().message, HasSubstr("holds no .safetensors file"));
+    std::ofstream(folder / "llama/model.safetensors") << "weights";
+    EXPECT_TRUE(check_start(plan, folder / "run"));
 }
 
 TEST_F(StartChecks, CheckpointsThatAreThereNeedNoRoomAgain) {
