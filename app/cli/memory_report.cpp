@@ -138,7 +138,7 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
     if (plan.layout.pp > 1)
         if (const auto pipeline = simulate_pipeline(plan))
             out += fmt::format("Pipeline bubble: {:.1f} % of the time ({}, p = {}, m = {})\n",
-                               100 * pipeline->timeline.bubble, schedule_title(pipeline->kind), plan.layout.pp,
+                               100 * pipeline->timeline.bubble, pipeline_title(*pipeline), plan.layout.pp,
                                plan.layout.accumulation);
     if (!estimate.rules.empty()) out += "\n" + bold("Rules of thumb, beside the exact figures") + "\n";
     for (const RuleOfThumb& rule : estimate.rules) {

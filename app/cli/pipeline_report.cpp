@@ -15,11 +15,11 @@ namespace {
 
 std::string headline(const Pipeline& pipeline) {
     const auto& s = pipeline.schedule;
-    auto text = fmt::format("{}: {} ranks{}, {} micro-batches\n", schedule_title(pipeline.kind), s.ranks,
+    auto text = fmt::format("{}: {} ranks{}, {} micro-batches\n", pipeline_title(pipeline), s.ranks,
                             s.chunks > 1 ? fmt::format(" x {} chunks", s.chunks) : "", s.micro_batches);
     text = bold(text);
     text += fmt::format("Bubble {:.2f} % of the step", 100 * pipeline.timeline.bubble);
-    if (splits_backward(pipeline.kind))
+    if (splits_backward(s))
         text += fmt::format(" ({:.2f} % where a rank may begin its next step early)",
                             100 * pipeline.timeline.bubble_per_rank);
     if (pipeline.closed_form)
@@ -47,7 +47,8 @@ std::string other_lines(const Pipeline& pipeline, const std::vector<Alternative>
         if (other.possible)
             text +=
                 fmt::format("{} {:<17} {:>6.2f} % {:>8.1f} % {:>6.3g} micro-batches\n",
-                            other.kind == pipeline.kind ? ">" : " ", schedule_title(other.kind), 100 * other.bubble,
+                            other.kind == pipeline.kind && pipeline.file.empty() ? ">" : " ",
+                            schedule_title(other.kind), 100 * other.bubble,
                             100 * other.step / std::max(pipeline.timeline.makespan, 1e-300), other.peak_micro_batches);
         else
             text += fmt::format("  {:<17} not possible: {}\n", schedule_title(other.kind), other.reason);
@@ -80,6 +81,7 @@ Json pipeline_json(const Plan& plan, const Pipeline& pipeline) {
               {"makespan", timeline.makespan},
               {"bubble", timeline.bubble},
               {"bubble_per_rank", timeline.bubble_per_rank}};
+    if (!pipeline.file.empty()) json["file"] = pipeline.file;
     if (pipeline.closed_form)
         json["closed_form"] = {{"bubble", pipeline.closed_form->bubble},
                                {"formula", pipeline.closed_form->formula},

@@ -101,8 +101,11 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     const fs::path path = fs::absolute(wanted_path, error).lexically_normal();
     if (error) return bad_input("cannot use {} as a run folder: {}", wanted_path.string(), error.message());
     Plan plan = wanted;
-    if (const fs::path data(plan.data.path); data.is_relative() && is_there(data)) {
-        plan.data.path = fs::absolute(data).lexically_normal().string();
+    for (std::string* text : {&plan.data.path, &plan.model.weights, &plan.layout.schedule_file}) {
+        const fs::path named(*text);
+        if (!text->empty() && named.is_relative() && is_there(named)) {
+            *text = fs::absolute(named).lexically_normal().string();
+        }
     }
 
     const RunFolder run(path.filename().empty() ? path.parent_path() : path);

@@ -37,6 +37,7 @@ StageTimes spread(const Pipeline& given, Schedule kind, int chunks) {
 
 Alternative alternative(Plan plan, Schedule kind, const Pipeline* given) {
     plan.layout.schedule = kind;
+    plan.layout.schedule_file.clear();
     plan.layout.chunks = std::max<std::int64_t>(plan.layout.chunks, 2);
     const auto stages = plan.layout.pp * chunks_per_rank(plan);
     if (stages > plan.model.num_layers)
@@ -127,7 +128,9 @@ std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipel
     const double peak = peak_micro_batches(pipeline.schedule);
     const Alternative* best = nullptr;
     for (const auto& other : others)
-        if (other.possible && other.kind != pipeline.kind && (!best || other.step < best->step)) best = &other;
+        if (other.possible && (other.kind != pipeline.kind || !pipeline.file.empty()) &&
+            (!best || other.step < best->step))
+            best = &other;
     if (best && best->step < 0.98 * pipeline.timeline.makespan)
         advice.push_back(fmt::format(
             "{} would shorten the step by {:.1f} % and keep activations of {:.3g} micro-batches on the fullest rank in "
@@ -140,7 +143,7 @@ std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipel
 std::string why_not_closed_form(const Pipeline& pipeline) {
     if (!pipeline.closed_form) return "";
     const auto& form = *pipeline.closed_form;
-    const bool per_rank = splits_backward(pipeline.kind);
+    const bool per_rank = splits_backward(pipeline.schedule);
     const double simulated = per_rank ? pipeline.timeline.bubble_per_rank : pipeline.timeline.bubble;
     if (std::abs(simulated - form.bubble) < 0.0005) return "";
     const auto& times = pipeline.times;

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "core/base/json.h"
 #include "core/schedule/memory_curve.h"
 
 namespace plimsoll {
@@ -31,8 +32,10 @@ private:
 std::string chrome_trace(const Pipeline& pipeline) {
     const auto& schedule = pipeline.schedule;
     Writer out;
-    out.event(R"({{"name":"process_name","ph":"M","pid":0,"args":{{"name":"{}, {} ranks, {} micro-batches"}}}})",
-              schedule_title(pipeline.kind), schedule.ranks, schedule.micro_batches);
+    const auto title =
+        fmt::format("{}, {} ranks, {} micro-batches", pipeline_title(pipeline), schedule.ranks, schedule.micro_batches);
+    out.event(R"({{"name":"process_name","ph":"M","pid":0,"args":{{"name":{}}}}})",
+              Json(title).dump(-1, ' ', false, Json::error_handler_t::replace));
     for (int rank = 0; rank < schedule.ranks; ++rank) {
         out.event(R"({{"name":"thread_name","ph":"M","pid":0,"tid":{0},"args":{{"name":"rank {0}"}}}})", rank);
         out.event(R"({{"name":"thread_sort_index","ph":"M","pid":0,"tid":{0},"args":{{"sort_index":{0}}}}})", rank);

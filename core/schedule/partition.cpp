@@ -6,44 +6,31 @@
 #include <limits>
 #include <numeric>
 
-#include "core/schedule/times.h"
-
 namespace plimsoll {
 namespace {
 
-struct LayerCosts {
-    std::vector<Seconds> layers;
-    Seconds first_extra, last_extra;
-};
+/// Cells of the table of (stage, layer): a second's work.
+constexpr double most_cells = 4e6;
 
-/// Each layer's step time and the head's, in the units of relative_stage_times.
-LayerCosts layer_costs(const Plan& plan) {
-    const auto count = plan.model.encoder_decoder() ? 2 * plan.model.num_layers : plan.model.num_layers;
-    // One stage a layer; the last of them also holds the head, which the first layer alike does not.
-    const auto times = relative_stage_times(plan, std::vector<std::int64_t>(static_cast<std::size_t>(count), 1));
-    LayerCosts costs{{}, 0, 0};
-    for (std::size_t l = 0; l < times.forward.size(); ++l)
-        costs.layers.push_back(times.forward[l] + times.backward_input[l] + times.backward_weight[l]);
-    if (costs.layers.size() > 1) {
-        const auto alike = costs.layers[costs.layers.size() - 2];
-        costs.last_extra = costs.layers.back() - alike;
-        costs.layers.back() = alike;
-    }
-    return costs;
+/// Layers alike on every stage, with something more on the first and the last.
+StageCost cost_of(const std::vector<Seconds>& layer_times, int stages, Seconds first_extra, Seconds last_extra) {
+    std::vector<Seconds> before(layer_times.size() + 1, 0);  // before[l]: time of layers 0 to l - 1
+    std::partial_sum(layer_times.begin(), layer_times.end(), before.begin() + 1);
+    return [=, before = std::move(before)](int stage, std::size_t from, std::size_t to) {
+        return before[to] - before[from] + (stage == 0 ? first_extra : 0) + (stage + 1 == stages ? last_extra : 0);
+    };
 }
 
 }  // namespace
 
-Partition partition_of(const std::vector<std::int64_t>& layers, const std::vector<Seconds>& layer_times,
-                       Seconds first_extra, Seconds last_extra) {
+Partition partition_of(const std::vector<std::int64_t>& layers, std::size_t count, const StageCost& cost) {
     Partition partition{layers, {}, 0, 0};
     std::size_t next = 0;
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
-        Seconds time = stage == 0 ? first_extra : 0;
-        for (std::int64_t k = 0; k < layers[stage] && next < layer_times.size(); ++k) time += layer_times[next++];
-        if (stage + 1 == layers.size()) time += last_extra;
-        partition.times.push_back(time);
-        partition.slowest = std::max(partition.slowest, time);
+        const auto to = std::min(count, next + static_cast<std::size_t>(layers[stage]));
+        partition.times.push_back(cost(static_cast<int>(stage), next, to));
+        partition.slowest = std::max(partition.slowest, partition.times.back());
+        next = to;
     }
     const auto mean = std::accumulate(partition.times.begin(), partition.times.end(), 0.0) /
                       static_cast<double>(std::max<std::size_t>(partition.times.size(), 1));
@@ -51,23 +38,14 @@ Partition partition_of(const std::vector<std::int64_t>& layers, const std::vecto
     return partition;
 }
 
-Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, int stages, Seconds first_extra,
-                                     Seconds last_extra) {
-    const auto count = layer_times.size();
+Result<Partition> balanced_partition(std::size_t count, int stages, const StageCost& cost) {
     if (stages < 1)
         return bad_input("a model is split into at least 1 stage, not {}; set layout.pp to 1 or more", stages);
     if (count < static_cast<std::size_t>(stages))
         return bad_input("{} stages are more than the {} layers, and each needs one; take {} stages or fewer", stages,
                          count, count);
-    const auto usable = [](Seconds t) { return std::isfinite(t) && t >= 0; };
-    if (!std::all_of(layer_times.begin(), layer_times.end(), usable) || !usable(first_extra) || !usable(last_extra))
-        return bad_input("a layer's time is negative or not a number; times must be finite and 0 or more");
-
-    std::vector<Seconds> before(count + 1, 0);  // before[l]: time of layers 0 to l - 1
-    std::partial_sum(layer_times.begin(), layer_times.end(), before.begin() + 1);
-    const auto stage_time = [&](int stage, std::size_t from, std::size_t to) {
-        return before[to] - before[from] + (stage == 0 ? first_extra : 0) + (stage + 1 == stages ? last_extra : 0);
-    };
+    if (static_cast<double>(count) * stages > most_cells)
+        return bad_input("{} layers over {} stages are too many to balance; set layout.split to even", count, stages);
     // slowest[s][l]: the slowest of stages s.. when they hold layers l..; cut[s][l]: where stage s ends.
     const auto s_count = static_cast<std::size_t>(stages);
     std::vector<std::vector<Seconds>> slowest(s_count, std::vector<Seconds>(count + 1));
@@ -77,7 +55,7 @@ Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, in
         for (std::size_t from = s; from + 1 + after <= count; ++from) {
             const int stage = static_cast<int>(s);
             if (after == 0) {
-                slowest[s][from] = stage_time(stage, from, count);
+                slowest[s][from] = cost(stage, from, count);
                 cut[s][from] = count;
                 continue;
             }
@@ -85,14 +63,12 @@ Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, in
             std::size_t low = from + 1, high = count - after;
             while (low < high) {
                 const auto middle = low + (high - low) / 2;
-                if (stage_time(stage, from, middle) >= slowest[s + 1][middle])
+                if (cost(stage, from, middle) >= slowest[s + 1][middle])
                     high = middle;
                 else
                     low = middle + 1;
             }
-            const auto worst = [&](std::size_t to) {
-                return std::max(stage_time(stage, from, to), slowest[s + 1][to]);
-            };
+            const auto worst = [&](std::size_t to) { return std::max(cost(stage, from, to), slowest[s + 1][to]); };
             const auto best = low > from + 1 && worst(low - 1) <= worst(low) ? low - 1 : low;
             slowest[s][from] = worst(best);
             cut[s][from] = best;
@@ -103,22 +79,21 @@ Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, in
         layers.push_back(static_cast<std::int64_t>(cut[s][from] - from));
         from = cut[s][from];
     }
-    return partition_of(layers, layer_times, first_extra, last_extra);
+    return partition_of(layers, count, cost);
 }
 
-Result<Partition> balanced_partition(const Plan& plan) {
-    const auto costs = layer_costs(plan);
-    const auto stages = std::max<std::int64_t>(plan.layout.pp, 1) * chunks_per_rank(plan);
-    const auto most = static_cast<std::int64_t>(costs.layers.size());
-    if (stages > most)
-        return bad_input("{} stages are more than the {} layers, and each needs one; take {} stages or fewer", stages,
-                         most, most);
-    return balanced_partition(costs.layers, static_cast<int>(stages), costs.first_extra, costs.last_extra);
+Partition partition_of(const std::vector<std::int64_t>& layers, const std::vector<Seconds>& layer_times,
+                       Seconds first_extra, Seconds last_extra) {
+    return partition_of(layers, layer_times.size(),
+                        cost_of(layer_times, static_cast<int>(layers.size()), first_extra, last_extra));
 }
 
-Partition partition_of(const Plan& plan) {
-    const auto costs = layer_costs(plan);
-    return partition_of(layers_per_stage(plan), costs.layers, costs.first_extra, costs.last_extra);
+Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, int stages, Seconds first_extra,
+                                     Seconds last_extra) {
+    const auto usable = [](Seconds t) { return std::isfinite(t) && t >= 0; };
+    if (!std::all_of(layer_times.begin(), layer_times.end(), usable) || !usable(first_extra) || !usable(last_extra))
+        return bad_input("a layer's time is negative or not a number; times must be finite and 0 or more");
+    return balanced_partition(layer_times.size(), stages, cost_of(layer_times, stages, first_extra, last_extra));
 }
 
 }  // namespace plimsoll

@@ -2,7 +2,9 @@
 // The split of a model's layers over pipeline stages that keeps the slowest stage as fast as can be.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/base/result.h"
@@ -18,19 +20,27 @@ struct Partition {
     double imbalance = 0;  ///< slowest / mean - 1: 0 when all are alike
 };
 
-/// Cuts `layer_times` (in the model's order) into `stages` runs of at least one layer; stage 0 takes `first_extra` more
-/// (the embedding), the last one `last_extra` (the head). Exact: dynamic programming over (stage, last layer), the cut
-/// found by bisection, since a stage's time grows with its layers and the rest's shrinks (Pinar and Aykanat 2004,
-/// "Fast optimal load balancing algorithms for 1D partitioning"). Of the splits with the same slowest stage it gives
-/// the one whose early stages hold least. Error for fewer layers than stages and times that are negative or not finite.
+/// The time of a stage that holds the layers `from` to `to` - 1; it grows with its layers.
+using StageCost = std::function<Seconds(int stage, std::size_t from, std::size_t to)>;
+
+/// Cuts `count` layers (in the model's order) into `stages` runs of at least one layer. Exact: dynamic programming over
+/// (stage, last layer), the cut found by bisection, since a stage's time grows with its layers and the rest's shrinks
+/// (Pinar and Aykanat 2004, "Fast optimal load balancing algorithms for 1D partitioning"). Of the splits with the same
+/// slowest stage it gives the one whose early stages hold least. Error for fewer layers than stages and for more than 4
+/// million stages x layers.
+Result<Partition> balanced_partition(std::size_t count, int stages, const StageCost& cost);
+/// The times of a given split.
+Partition partition_of(const std::vector<std::int64_t>& layers, std::size_t count, const StageCost& cost);
+
+/// The same for layers alike on every stage: stage 0 takes `first_extra` more (the embedding), the last one
+/// `last_extra` (the head). Error too for times that are negative or not finite.
 Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, int stages, Seconds first_extra = 0,
                                      Seconds last_extra = 0);
-
-/// The times of a given split.
 Partition partition_of(const std::vector<std::int64_t>& layers, const std::vector<Seconds>& layer_times,
                        Seconds first_extra = 0, Seconds last_extra = 0);
 
-/// balanced_partition of the plan's stages by forward and backward FLOPs (relative_stage_times).
+/// balanced_partition of the plan's stages by forward and backward FLOPs (relative_stage_times); what a stage
+/// recomputes counts on it.
 Result<Partition> balanced_partition(const Plan& plan);
 /// The plan's own split, measured the same way.
 Partition partition_of(const Plan& plan);

@@ -1,31 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/pipeline.h"
 
+#include <filesystem>
 #include <numeric>
 
-namespace plimsoll {
+#include "core/schedule/schedule_file.h"
 
-Result<Pipeline> simulate_pipeline(Schedule kind, const ScheduleShape& shape, StageTimes times) {
-    auto schedule = make_schedule(kind, shape, times);
+namespace plimsoll {
+namespace {
+
+Result<Pipeline> laid_out(Schedule kind, Result<PipelineSchedule> schedule, StageTimes times) {
     if (!schedule) return tl::unexpected(schedule.error());
     auto timeline = simulate(*schedule, times);
     if (!timeline) return tl::unexpected(timeline.error());
+    return Pipeline{kind, *std::move(schedule), std::move(times), *std::move(timeline), std::nullopt, {}};
+}
+
+Pipeline with_closed_form(Pipeline pipeline) {
+    const auto& schedule = pipeline.schedule;
+    const auto& times = pipeline.times;
     const auto a_rank = [&](const std::vector<Seconds>& list) {
-        return std::accumulate(list.begin(), list.end(), 0.0) / shape.ranks;
+        return std::accumulate(list.begin(), list.end(), 0.0) / schedule.ranks;
     };
-    auto form = closed_form_bubble(kind, shape, a_rank(times.forward), a_rank(times.backward_input),
-                                   a_rank(times.backward_weight));
-    return Pipeline{kind, *std::move(schedule), std::move(times), *std::move(timeline), std::move(form)};
+    pipeline.closed_form =
+        closed_form_bubble(pipeline.kind, {schedule.ranks, schedule.micro_batches, schedule.chunks},
+                           a_rank(times.forward), a_rank(times.backward_input), a_rank(times.backward_weight));
+    return pipeline;
+}
+
+}  // namespace
+
+std::string pipeline_title(const Pipeline& pipeline) {
+    return pipeline.file.empty() ? schedule_title(pipeline.kind)
+                                 : std::filesystem::path(pipeline.file).filename().string();
+}
+
+Result<Pipeline> simulate_pipeline(Schedule kind, const ScheduleShape& shape, StageTimes times) {
+    auto schedule = make_schedule(kind, shape, times);
+    return laid_out(kind, std::move(schedule), std::move(times)).map(with_closed_form);
 }
 
 Result<Pipeline> simulate_pipeline(const Plan& plan, StageTimes times) {
-    const auto& layout = plan.layout;
-    if (layout.pp > max_schedule_ops || layout.accumulation > max_schedule_ops)
-        return bad_input("{} stages x {} micro-batches are more than can be laid out", layout.pp, layout.accumulation);
-    return simulate_pipeline(
-        layout.pp > 1 ? layout.schedule : Schedule::OneFOneB,
-        {static_cast<int>(layout.pp), static_cast<int>(layout.accumulation), static_cast<int>(chunks_per_rank(plan))},
-        std::move(times));
+    const auto kind = plan.layout.pp > 1 ? plan.layout.schedule : Schedule::OneFOneB;
+    auto schedule = plan_schedule(plan, times);
+    auto pipeline = laid_out(kind, std::move(schedule), std::move(times));
+    if (plan.layout.pp <= 1 || plan.layout.schedule_file.empty()) return std::move(pipeline).map(with_closed_form);
+    if (pipeline) pipeline->file = plan.layout.schedule_file;
+    return pipeline;
 }
 
 Result<Pipeline> simulate_pipeline(const Plan& plan) { return simulate_pipeline(plan, relative_stage_times(plan)); }

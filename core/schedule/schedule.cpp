@@ -123,6 +123,12 @@ bool splits_backward(Schedule kind) {
     }
 }
 
+bool splits_backward(const PipelineSchedule& schedule) {
+    const auto is_input = [](const PipelineOp& op) { return op.kind == OpKind::BackwardInput; };
+    return std::any_of(schedule.ops.begin(), schedule.ops.end(),
+                       [&](const OpList& ops) { return std::any_of(ops.begin(), ops.end(), is_input); });
+}
+
 Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times) {
     shape.chunks = static_cast<int>(chunks_of(kind, shape.chunks));
     if (const auto fits = check_shape(kind, shape); !fits) return tl::unexpected(fits.error());

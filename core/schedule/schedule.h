@@ -55,11 +55,14 @@ inline constexpr std::int64_t max_schedule_ops = 1 << 24;
 /// where a schedule's own constraint is broken; it names the constraint and the nearest values that work.
 Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times = {});
 
+/// Where the plan's stages lie: its ranks, chunks and placement, with one micro-batch and no operations.
+PipelineSchedule stages_on_ranks(const Plan& plan);
 /// How `kind` lays stages on ranks.
 Placement placement_of(Schedule kind);
 /// The name of the papers: "1F1B", "interleaved 1F1B", "ZB-H1".
 const char* schedule_title(Schedule kind);
 /// Whether backward is split into input and weight gradients.
 bool splits_backward(Schedule kind);
+bool splits_backward(const PipelineSchedule& schedule);
 
 }  // namespace plimsoll

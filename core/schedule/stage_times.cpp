@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/plan/recompute.h"
+#include "core/schedule/partition.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {
@@ -82,6 +84,8 @@ Result<void> check_times(const StageTimes& times, int stages) {
 
 std::vector<std::int64_t> layers_per_stage(const Plan& plan) {
     const auto stages = std::max<std::int64_t>(plan.layout.pp, 1) * chunks_per_rank(plan);
+    if (plan.layout.split == Split::Balanced && stages > 1)
+        if (auto best = balanced_partition(plan)) return std::move(best->layers);
     const auto layers = plan.model.encoder_decoder() ? 2 * plan.model.num_layers : plan.model.num_layers;
     std::vector<std::int64_t> split(static_cast<std::size_t>(stages), layers / stages);
     for (std::int64_t stage = 0; stage < layers % stages; ++stage) ++split[static_cast<std::size_t>(stage)];
@@ -93,20 +97,26 @@ std::int64_t chunks_per_rank(const Plan& plan) {
     return chunks_of(plan.layout.schedule, std::clamp<std::int64_t>(plan.layout.chunks, 1, 1 << 20));
 }
 
+PipelineSchedule stages_on_ranks(const Plan& plan) {
+    return {static_cast<int>(std::max<std::int64_t>(plan.layout.pp, 1)),
+            1,
+            static_cast<int>(chunks_per_rank(plan)),
+            plan.layout.pp > 1 ? placement_of(plan.layout.schedule) : Placement::Loop,
+            {}};
+}
+
 std::vector<std::int64_t> layers_per_rank(const Plan& plan) {
     const auto layers = layers_per_stage(plan);
-    const auto ranks = static_cast<int>(std::max<std::int64_t>(plan.layout.pp, 1));
-    const PipelineSchedule where{
-        ranks, 1, static_cast<int>(chunks_per_rank(plan)), placement_of(plan.layout.schedule), {}};
-    std::vector<std::int64_t> on_rank(static_cast<std::size_t>(ranks));
+    const auto where = stages_on_ranks(plan);
+    std::vector<std::int64_t> on_rank(static_cast<std::size_t>(where.ranks));
     for (std::size_t stage = 0; stage < layers.size(); ++stage)
         on_rank[static_cast<std::size_t>(where.rank_of(static_cast<int>(stage)))] += layers[stage];
     return on_rank;
 }
 
 std::int64_t head_rank(const Plan& plan) {
-    if (plan.layout.pp > 1 && placement_of(plan.layout.schedule) == Placement::V) return 0;
-    return std::max<std::int64_t>(plan.layout.pp, 1) - 1;
+    const auto where = stages_on_ranks(plan);
+    return where.placement == Placement::V ? 0 : where.ranks - 1;
 }
 
 StageTimes relative_stage_times(const Plan& plan) { return relative_stage_times(plan, layers_per_stage(plan)); }
@@ -116,20 +126,25 @@ StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t
     const auto encoder_layers = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
     const double head = 2 * static_cast<double>(plan.model.hidden_size) * static_cast<double>(plan.model.vocab_size);
 
+    const auto where = stages_on_ranks(plan);
+
     StageTimes times;
     double all_layers = 0;
     std::int64_t first = 0;
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
         const auto encoders = std::clamp<std::int64_t>(encoder_layers - first, 0, layers[stage]);
         const auto decoders = layers[stage] - encoders;
+        const auto rank = where.rank_of(static_cast<int>(stage));
+        const auto again = static_cast<double>(recomputed_layers(plan.layout, first, encoders, rank)) *
+                               recomputed(encoder, plan.layout.recompute) +
+                           static_cast<double>(recomputed_layers(plan.layout, first + encoders, decoders, rank)) *
+                               recomputed(decoder, plan.layout.recompute);
         first += layers[stage];
         const auto of_layers = [&](double one_encoder, double one_decoder) {
             return static_cast<double>(encoders) * one_encoder + static_cast<double>(decoders) * one_decoder;
         };
         const double scores = of_layers(encoder.attention_core, decoder.attention_core);
         const double weights = of_layers(encoder.rest, decoder.rest) + (stage + 1 == layers.size() ? head : 0);
-        const double again =
-            of_layers(recomputed(encoder, plan.layout.recompute), recomputed(decoder, plan.layout.recompute));
         times.forward.push_back(weights + scores);
         times.backward_input.push_back(weights + 2 * scores + again);
         times.backward_weight.push_back(weights);

@@ -25,6 +25,25 @@ std::string fill(OpKind kind, int micro_batch) {
     return fmt::format("hsl({},{}%,{}%)", c.hue, c.saturation, c.lightness + 5 * (micro_batch % 4));
 }
 
+/// A file's name may hold anything.
+std::string escaped(const std::string& text) {
+    std::string out;
+    for (const char c : text) switch (c) {
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            default:
+                out += c;
+        }
+    return out;
+}
+
 class Picture {
 public:
     explicit Picture(const Pipeline& pipeline)
@@ -60,16 +79,19 @@ private:
     void title() {
         const auto& s = pipeline_.schedule;
         add(R"svg(<text x="{}" y="20" font-size="15">{}: {} ranks{}, {} micro-batches, bubble {:.2f} %{}</text>)svg",
-            left, schedule_title(pipeline_.kind), s.ranks, s.chunks > 1 ? fmt::format(" × {} chunks", s.chunks) : "",
-            s.micro_batches, 100 * pipeline_.timeline.bubble,
+            left, escaped(pipeline_title(pipeline_)), s.ranks,
+            s.chunks > 1 ? fmt::format(" × {} chunks", s.chunks) : "", s.micro_batches, 100 * pipeline_.timeline.bubble,
             pipeline_.closed_form ? fmt::format(" (closed form {} = {:.2f} %)", pipeline_.closed_form->formula,
                                                 100 * pipeline_.closed_form->bubble)
                                   : "");
-        const bool split = splits_backward(pipeline_.kind);
+        const auto has = [&](OpKind kind) {
+            return std::any_of(s.ops.begin(), s.ops.end(), [&](const auto& ops) {
+                return std::any_of(ops.begin(), ops.end(), [&](const PipelineOp& op) { return op.kind == kind; });
+            });
+        };
         double at = left;
         for (const auto kind : {OpKind::Forward, OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight}) {
-            const bool whole = kind == OpKind::Backward;
-            if (kind != OpKind::Forward && whole == split && pipeline_.kind != Schedule::DualPipeV) continue;
+            if (!has(kind)) continue;
             const auto* name = names[static_cast<std::size_t>(kind)];
             add(R"svg(<rect x="{}" y="{}" width="12" height="12" fill="{}"/><text x="{}" y="{}">{}</text>)svg", at,
                 legend_gap + 4, fill(kind, 1), at + 17, legend_gap + 14, name);

@@ -82,6 +82,56 @@ TEST(RelativeStageTimes, RecomputationAddsToTheBackward) {
     EXPECT_DOUBLE_EQ(backward(relative_stage_times(plan), 1), 2 + scores / layer);
 }
 
+TEST(LayersPerStage, BalancedTakesLayersOffTheStageWithTheHead) {
+    // The head costs 128,000 of a layer's 106,496 FLOPs forward and the same twice backward: 1.2 layers.
+    auto plan = small_plan(10, 3);
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(4, 3, 3));
+    plan.layout.split = Split::Balanced;
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(4, 4, 2));
+    EXPECT_DOUBLE_EQ(relative_stage_times(plan).forward[1], 4 / (10.0 / 3));
+    plan.layout.pp = 1;
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(10));
+    plan.layout.pp = 20;  // a plan that check_plan refuses has no balanced split
+    EXPECT_EQ(layers_per_stage(plan).size(), 20U);
+}
+
+TEST(LayersPerStage, BalancedCountsWhatARankRecomputes) {
+    auto plan = small_plan(14, 2);
+    plan.model.vocab_size = 2;
+    plan.layout.split = Split::Balanced;
+    plan.layout.recompute = Recompute::Full;
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(7, 7));
+    // 4 forwards a layer on rank 0, 3 on rank 1.
+    plan.layout.recompute_stages = 1;
+    EXPECT_THAT(layers_per_stage(plan), ElementsAre(6, 8));
+}
+
+TEST(RelativeStageTimes, OnlyEverySoManyethLayerIsComputedAgain) {
+    auto plan = small_plan(8, 4);
+    plan.layout.recompute = Recompute::Full;
+    plan.layout.recompute_every = 2;
+    EXPECT_DOUBLE_EQ(backward(relative_stage_times(plan), 1), 2.5);
+    plan.layout.recompute_every = 3;  // layers 0, 3, 6
+    const auto thirds = relative_stage_times(plan);
+    EXPECT_DOUBLE_EQ(backward(thirds, 0), 2.5);
+    EXPECT_DOUBLE_EQ(backward(thirds, 1), 2.5);
+    EXPECT_DOUBLE_EQ(backward(thirds, 2), 2);
+}
+
+TEST(RelativeStageTimes, OnlyTheFirstRanksComputeAgain) {
+    auto plan = small_plan(8, 4);
+    plan.layout.recompute = Recompute::Selective;
+    plan.layout.recompute_stages = 1;
+    const auto times = relative_stage_times(plan);
+    EXPECT_DOUBLE_EQ(backward(times, 0), 2 + scores / layer);
+    EXPECT_DOUBLE_EQ(backward(times, 1), 2);
+    // Under a V schedule rank 0 holds the first stage and the last.
+    plan.layout.schedule = Schedule::ZbV;
+    const auto folded = relative_stage_times(plan);
+    EXPECT_NEAR(backward(folded, 7) - 2 * folded.forward[7], scores / layer / 2, 1e-12);
+    EXPECT_DOUBLE_EQ(backward(folded, 4), 1);
+}
+
 TEST(RelativeStageTimes, FlashAttentionSkipsTheMaskedHalf) {
     auto plan = small_plan(8, 2);
     plan.numerics.attention = Attention::Flash;

@@ -31,7 +31,7 @@ double mean(const std::vector<double>& values) {
 
 /// The rate that the closed form speaks of.
 double likeClosedForm(const Pipeline& pipeline, const Timeline& timeline) {
-    return splits_backward(pipeline.kind) ? timeline.bubble_per_rank : timeline.bubble;
+    return splits_backward(pipeline.schedule) ? timeline.bubble_per_rank : timeline.bubble;
 }
 
 /// "+0.34 points".
@@ -59,7 +59,7 @@ QString shapeWords(const Pipeline& pipeline) {
     const PipelineSchedule& shape = pipeline.schedule;
     QString words =
         PipelineWords::tr("%1, %2, %3")
-            .arg(QString::fromLatin1(schedule_title(pipeline.kind)),
+            .arg(QString::fromStdString(pipeline_title(pipeline)),
                  shape.ranks == 1 ? PipelineWords::tr("1 rank")
                                   : PipelineWords::tr("%1 ranks").arg(countText(shape.ranks)),
                  shape.micro_batches == 1 ? PipelineWords::tr("1 micro-batch")
@@ -79,8 +79,9 @@ QList<Figure> pipelineFigures(const Pipeline& pipeline, double batchBytes) {
                                                            QString::fromStdString(pipeline.closed_form->source))};
     else
         figures << Figure{PipelineWords::tr("Closed form"), PipelineWords::tr("none"),
-                          PipelineWords::tr("the schedule is found by search")};
-    if (splits_backward(pipeline.kind))
+                          pipeline.file.empty() ? PipelineWords::tr("the schedule is found by search")
+                                                : PipelineWords::tr("the list comes from a file")};
+    if (splits_backward(pipeline.schedule))
         figures << Figure{PipelineWords::tr("Bubble a rank"), percentText(timeline.bubble_per_rank),
                           PipelineWords::tr("each rank starts its next step early")};
     const double peak = peak_micro_batches(pipeline.schedule);
@@ -140,7 +141,7 @@ QString differenceWords(const Pipeline& pipeline) {
 
 QString comparisonWords(const Pipeline& first, const Pipeline& second) {
     const double before = first.timeline.makespan, after = second.timeline.makespan;
-    const QString name = QString::fromLatin1(schedule_title(second.kind));
+    const QString name = QString::fromStdString(pipeline_title(second));
     const double saved = before > 0 ? 1 - after / before : 0;
     const QString step = std::abs(saved) < tells ? PipelineWords::tr("takes as long")
                          : saved > 0             ? PipelineWords::tr("saves %1 of the step").arg(percentText(saved))

@@ -166,7 +166,7 @@ void PipelinePage::refresh() {
     timeline_->setFact(
         shown ? tr("one forward of an average rank takes 1; the step takes %1").arg(timeText(shown->timeline.makespan))
               : QString());
-    if (shown) legend_->setShown(splits_backward(shown->kind), shown->schedule.chunks > 1);
+    if (shown) legend_->setShown(splits_backward(shown->schedule), shown->schedule.chunks > 1);
     const int ranks = shown ? shown->schedule.ranks : 1;
     live_->setCurves(model_.live(), ranks > 1 ? ranks : 0, tr("p = %1").arg(ranks));
     live_->setVisible(shown != nullptr);
