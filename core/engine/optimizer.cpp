@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/optimizer.h"
+
+#include <fmt/ranges.h>
+
+#include <unordered_map>
+
+#include "core/engine/optimizer_kinds.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+std::string shape_text(const torch::Tensor& tensor) {
+    return fmt::format("{} [{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
+}
+
+}  // namespace
+
+bool is_half(const torch::Tensor& tensor) {
+    return tensor.scalar_type() == torch::kBFloat16 || tensor.scalar_type() == torch::kHalf;
+}
+
+torch::Tensor ScaledGradient::operator()(const torch::Tensor& gradient, std::int64_t begin, std::int64_t length,
+                                         const torch::Tensor& master) {
+    const torch::Tensor piece = gradient.narrow(0, begin, length);
+    if (factor_ == 1 && piece.scalar_type() == master.scalar_type()) return piece;
+    if (!scratch_.defined() || scratch_.scalar_type() != master.scalar_type() || scratch_.device() != master.device() ||
+        scratch_.numel() < length) {
+        scratch_ = at::empty({std::max(optimizer_chunk, length)}, master.options());
+    }
+    torch::Tensor scaled = scratch_.narrow(0, 0, length);
+    scaled.copy_(piece);
+    if (factor_ != 1) scaled.mul_(factor_);
+    return scaled;
+}
+
+torch::Tensor squared_norm(const torch::Tensor& x) {
+    return at::linalg_vector_norm(x, 2, c10::nullopt, /*keepdim=*/false, torch::kDouble).square_();
+}
+
+ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums)
+    : parts_(std::move(parts)), settings_(settings), sums_(sums) {
+    const torch::NoGradGuard no_grad;
+    for (const OptimizedPart& part : parts_) {
+        masters_.push_back(is_half(part.parameter) ? part.parameter.to(torch::kFloat) : part.parameter.detach());
+    }
+}
+
+Result<void> ShardedOptimizer::step(const std::vector<torch::Tensor>& gradients, double lr, double inv_scale,
+                                    double clip_factor) {
+    const torch::NoGradGuard no_grad;
+    ++steps_;
+    if (auto done = update(gradients, lr, inv_scale * clip_factor); !done) return done;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (gradients[i].defined() && is_half(parts_[i].parameter)) parts_[i].parameter.detach().copy_(masters_[i]);
+    }
+    return {};
+}
+
+Result<void> ShardedOptimizer::sum(PartSums::Over over,
+                                   const std::vector<std::pair<std::size_t, torch::Tensor>>& values) {
+    if (sums_ == nullptr || values.empty()) return {};
+    return sums_->sum(over, values);
+}
+
+std::vector<OptimizerState> ShardedOptimizer::state() const {
+    const torch::NoGradGuard no_grad;
+    std::vector<OptimizerState> states;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (is_half(parts_[i].parameter)) states.push_back({"master/" + parts_[i].name, masters_[i], i});
+        add_states(i, states);
+    }
+    return states;
+}
+
+Result<void> ShardedOptimizer::load_state(const std::vector<std::pair<std::string, torch::Tensor>>& state,
+                                          std::int64_t steps) {
+    if (steps < 0) return bad_input("the optimizer state counts {} steps; a number from 0 is needed", steps);
+    const torch::NoGradGuard no_grad;
+    std::unordered_map<std::string_view, const torch::Tensor*> found;
+    for (const auto& [name, tensor] : state) found[name] = &tensor;
+
+    const std::vector<OptimizerState> own = this->state();
+    for (const auto& [name, tensor, part, shape] : own) {
+        const auto entry = found.find(name);
+        if (entry == found.end()) return bad_input("the optimizer state lacks {}; it belongs to another model", name);
+        const torch::Tensor& loaded = *entry->second;
+        if (loaded.sizes() != tensor.sizes() || loaded.scalar_type() != tensor.scalar_type()) {
+            return bad_input("{} of the optimizer state is {}, and this model needs {}; it belongs to another model",
+                             name, shape_text(loaded), shape_text(tensor));
+        }
+    }
+    if (found.size() != own.size() || state.size() != own.size()) {
+        return bad_input("the optimizer state holds {} tensors, and this model has {}; it belongs to another model",
+                         state.size(), own.size());
+    }
+    for (const OptimizerState& each : own) restore(each, *found[each.name]);
+    steps_ = steps;
+    return {};
+}
+
+Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart> parts, const Optimizer& settings,
+                                                         PartSums* sums) {
+    for (const OptimizedPart& part : parts) {
+        if (!part.parameter.is_contiguous()) return failed("the optimizer's part of {} is not contiguous", part.name);
+    }
+    switch (settings.kind) {
+        case OptimizerKind::Lamb:
+            return make_lamb(std::move(parts), settings, sums);
+        case OptimizerKind::Sgd:
+            return make_sgd(std::move(parts), settings);
+        case OptimizerKind::AdamW8bit:
+            return make_adamw_8bit(std::move(parts), settings);
+        case OptimizerKind::Adafactor:
+            return make_adafactor(std::move(parts), settings, sums);
+        case OptimizerKind::AdamW:
+            break;
+    }
+    return make_adamw(std::move(parts), settings);
+}
+
+}  // namespace plimsoll::engine
