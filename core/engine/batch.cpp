@@ -20,11 +20,15 @@ BatchSource::BatchSource(const Corpus& corpus, const Plan& plan, int rank, int w
 
 Batch BatchSource::micro_batch(std::uint64_t first_sample, std::int64_t index) const {
     std::vector<std::size_t> offsets;
+    std::vector<std::uint64_t> samples;
     for (std::int64_t i = 0; i < micro_batch_; ++i) {
         const auto mine = static_cast<std::uint64_t>(index * micro_batch_ + i);
-        offsets.push_back(order_.offset(first_sample + mine * world_size_ + rank_));
+        samples.push_back(first_sample + mine * world_size_ + rank_);
+        offsets.push_back(order_.offset(samples.back()));
     }
-    return at_offsets(offsets);
+    Batch batch = at_offsets(offsets);
+    batch.samples = std::move(samples);
+    return batch;
 }
 
 std::int64_t BatchSource::validation_sequences() const {
@@ -52,6 +56,8 @@ std::vector<Batch> BatchSource::validation() const {
     return batches;
 }
 
+Batch BatchSource::any_validation() const { return at_offsets({corpus_.train_size}); }
+
 Batch BatchSource::at_offsets(const std::vector<std::size_t>& offsets) const {
     const auto rows = static_cast<std::int64_t>(offsets.size());
     torch::Tensor windows = torch::empty({rows, sequence_length_ + 1}, torch::kInt64);
@@ -61,7 +67,8 @@ Batch BatchSource::at_offsets(const std::vector<std::size_t>& offsets) const {
         out = std::copy_n(bytes, sequence_length_ + 1, out);
     }
     windows = windows.to(device_);
-    return {windows.narrow(1, 0, sequence_length_).contiguous(), windows.narrow(1, 1, sequence_length_).contiguous()};
+    return {
+        windows.narrow(1, 0, sequence_length_).contiguous(), windows.narrow(1, 1, sequence_length_).contiguous(), {}};
 }
 
 }  // namespace plimsoll::engine

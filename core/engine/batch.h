@@ -15,9 +15,10 @@ namespace plimsoll::engine {
 /// Inputs and the bytes that follow them, both [sequences, time] int64.
 struct Batch {
     torch::Tensor tokens, targets;
+    std::vector<std::uint64_t> samples;  ///< numbers of its sequences in the run; empty in validation
 };
 
-/// Entry b of a global batch goes to rank b mod n, so any world size trains on the same global batch.
+/// Entry b of a global batch goes to data-parallel rank b mod n, so any layout trains on the same global batch.
 class BatchSource {
 public:
     /// The corpus has to outlive it.
@@ -28,6 +29,8 @@ public:
 
     /// This rank's share of the validation set: at most 64 sequences, evenly spread, the same ones every time.
     std::vector<Batch> validation() const;
+    /// One that every rank has, whatever its share.
+    Batch any_validation() const;
     /// Sequences of the validation set over all ranks; 0 when the corpus has no validation part.
     std::int64_t validation_sequences() const;
 

@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <functional>
-#include <map>
 
 #include "core/base/json.h"
 #include "core/engine/checkpoint_state.h"
 #include "core/engine/file_io.h"
 #include "core/engine/hf_export.h"
 #include "core/engine/safetensors.h"
+#include "core/plan/parameters.h"
 
 namespace plimsoll::engine {
 
@@ -49,19 +49,13 @@ void remove_left_behind(const fs::path& checkpoints) {
     for (const fs::path& path : left) fs::remove_all(path, error);
 }
 
-NamedTensors weights(const Decoder& model) {
-    NamedTensors named;
-    for (const auto& item : model.named_parameters()) named.emplace_back(item.key(), item.value().detach());
-    return named;
-}
-
-Result<void> write_files(const fs::path& folder, const Decoder& model, const AdamW& optimizer,
-                         const CheckpointState& state, const Plan& plan) {
+Result<void> write_files(const fs::path& folder, const CheckpointContents& contents, const Plan& plan) {
     // transformers wants to know which framework wrote the file.
-    if (auto done = write_safetensors(folder / model_file, weights(model), {{"format", "pt"}}); !done) return done;
-    if (auto done = write_safetensors(folder / optimizer_file, optimizer.state()); !done) return done;
-    if (auto done = write_json(folder / config_file, hf_config(plan)); !done) return done;
-    if (auto done = write_state(folder, {state, optimizer.steps()}); !done) return done;
+    auto done = write_safetensors(folder / model_file, contents.weights, {{"format", "pt"}});
+    if (!done) return done;
+    if (done = write_safetensors(folder / optimizer_file, contents.optimizer); !done) return done;
+    if (done = write_json(folder / config_file, hf_config(plan)); !done) return done;
+    if (done = write_state(folder, {contents.state, contents.optimizer_steps}); !done) return done;
     return sync_folder(folder);
 }
 
@@ -90,43 +84,28 @@ void keep_newest(const fs::path& checkpoints, std::int64_t step, std::int64_t ke
     remove_left_behind(checkpoints);
 }
 
-/// The tensors by the model's names; error unless each parameter has one of its shape and dtype, and nothing is over.
-Result<void> check_weights(const NamedTensors& own, const NamedTensors& loaded, const std::string& what) {
-    std::map<std::string_view, const torch::Tensor*> found;
-    for (const auto& [name, tensor] : loaded) found[name] = &tensor;
-    for (const auto& [name, tensor] : own) {
-        const auto entry = found.find(name);
-        if (entry == found.end()) return bad_input("{} lacks {}; it is of another model", what, name);
-        const bool fits =
-            entry->second->sizes() == tensor.sizes() && entry->second->scalar_type() == tensor.scalar_type();
-        if (!fits) return bad_input("{} of {} has another shape or dtype than in the plan's model", name, what);
-    }
-    if (loaded.size() == own.size()) return {};
-    return bad_input("{} has {} tensors and the plan's model {}; it is of another model", what, loaded.size(),
-                     own.size());
-}
-
 }  // namespace
 
-Result<fs::path> save_checkpoint(const fs::path& checkpoints, const Decoder& model, const AdamW& optimizer,
-                                 const CheckpointState& state, const Plan& plan, std::int64_t keep) {
+Result<fs::path> save_checkpoint(const fs::path& checkpoints, const CheckpointContents& contents, const Plan& plan,
+                                 std::int64_t keep) {
+    const std::int64_t step = contents.state.step;
     return without_exceptions("save a checkpoint", [&]() -> Result<fs::path> {
         std::error_code error;
         fs::create_directories(checkpoints, error);
         remove_left_behind(checkpoints);
-        const fs::path made = hidden(checkpoints, state.step, "new");
+        const fs::path made = hidden(checkpoints, step, "new");
         if (!error) fs::create_directory(made, error);
         if (error) return bad_input("cannot save a checkpoint in {}: {}", checkpoints.string(), error.message());
 
-        const fs::path final = checkpoints / checkpoint_name(state.step);
-        auto done = write_files(made, model, optimizer, state, plan);
+        const fs::path final = checkpoints / checkpoint_name(step);
+        auto done = write_files(made, contents, plan);
         if (done) done = put_in_place(made, final);
         if (done) done = sync_folder(checkpoints);
         if (!done) {
             remove_left_behind(checkpoints);
             return tl::unexpected(done.error());
         }
-        keep_newest(checkpoints, state.step, keep);
+        keep_newest(checkpoints, step, keep);
         return final;
     });
 }
@@ -141,25 +120,22 @@ std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vect
     return std::nullopt;
 }
 
-Result<CheckpointState> load_checkpoint(const fs::path& checkpoint, Decoder& model, AdamW& optimizer) {
-    return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointState> {
+Result<CheckpointContents> read_checkpoint(const fs::path& checkpoint, const Plan& plan) {
+    return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointContents> {
         const auto document = verified_state(checkpoint);
         if (!document) return tl::unexpected(document.error());
-        const auto loaded = read_safetensors(checkpoint / model_file);
-        if (!loaded) return tl::unexpected(loaded.error());
-        const NamedTensors own = weights(model);
-        if (auto fits = check_weights(own, *loaded, (checkpoint / model_file).string()); !fits) {
-            return tl::unexpected(fits.error());
+        auto weights = read_safetensors(checkpoint / model_file);
+        if (!weights) return tl::unexpected(weights.error());
+        std::int64_t numbers = 0;
+        for (const auto& [name, tensor] : *weights) numbers += tensor.numel();
+        const std::int64_t expected = count_parameters(plan.model).total;
+        if (numbers != expected) {
+            return bad_input("{} holds {} numbers and the plan's model {}; it is of another model",
+                             (checkpoint / model_file).string(), format_count(numbers), format_count(expected));
         }
-        const auto moments = read_safetensors(checkpoint / optimizer_file);
+        auto moments = read_safetensors(checkpoint / optimizer_file);
         if (!moments) return tl::unexpected(moments.error());
-        if (auto taken = optimizer.load_state(*moments, document->optimizer_steps); !taken) {
-            return tl::unexpected(taken.error());
-        }
-        const torch::NoGradGuard no_grad;
-        const std::map<std::string, torch::Tensor> by_name(loaded->begin(), loaded->end());
-        for (const auto& [name, tensor] : own) tensor.copy_(by_name.at(name));
-        return document->state;
+        return CheckpointContents{document->state, document->optimizer_steps, std::move(*weights), std::move(*moments)};
     });
 }
 

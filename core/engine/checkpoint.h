@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/control/loss_scaler.h"
-#include "core/engine/adamw.h"
-#include "core/engine/decoder.h"
+#include "core/engine/gathered_tensors.h"
+#include "core/plan/plan.h"
 
 namespace plimsoll::engine {
 
@@ -19,22 +19,29 @@ struct CheckpointState {
     LossScaler::State scaler;
 };
 
+/// What a checkpoint holds. Tensors are whole and have Hugging Face's names and shapes whatever the layout that trained
+/// them, so any other layout can go on from it.
+struct CheckpointContents {
+    CheckpointState state;
+    std::int64_t optimizer_steps = 0;
+    NamedTensors weights;
+    NamedTensors optimizer;  ///< "exp_avg/NAME" and so on
+};
+
 /// Written into a hidden folder beside, fsynced, then renamed: a checkpoint is whole or absent, and one of the same
 /// step that was there is replaced in one move. state.json holds size and checksum of the other files and of itself.
 /// Afterwards only the newest `keep` (1 at least) of this step and earlier ones remain; later ones, which a run that
 /// resumed from before them has yet to reach, are left alone. config.json is Hugging Face's, so that from_pretrained
 /// reads the folder. Gives the checkpoint's path. On an error (disk full) the checkpoints that were there stand.
-Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints, const Decoder& model,
-                                              const AdamW& optimizer, const CheckpointState& state, const Plan& plan,
-                                              std::int64_t keep);
+Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints,
+                                              const CheckpointContents& contents, const Plan& plan, std::int64_t keep);
 
 /// Newest whole checkpoint, if any; a damaged one (cut short, a flipped bit, half written) is passed over and named in
 /// `skipped` with the reason. Reads every byte of what it gives.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
                                                        std::vector<std::string>* skipped = nullptr);
 
-/// Restores weights and optimizer in place, to the bit. Error when the checkpoint is damaged or of another model;
-/// then nothing has changed.
-Result<CheckpointState> load_checkpoint(const std::filesystem::path& checkpoint, Decoder& model, AdamW& optimizer);
+/// Error when the checkpoint is damaged, or its weights are not as many numbers as the plan's model has.
+Result<CheckpointContents> read_checkpoint(const std::filesystem::path& checkpoint, const Plan& plan);
 
 }  // namespace plimsoll::engine

@@ -67,32 +67,44 @@ std::string repaired_utf8(std::string_view bytes) {
     return text;
 }
 
-std::string generate(Decoder& model, const std::string& prompt, std::int64_t length, double temperature,
-                     std::uint64_t seed, std::int64_t max_context, const std::atomic<bool>* stop) {
+std::string generate(const NextLogits& logits, std::int64_t vocab_size, const std::string& prompt, std::int64_t length,
+                     double temperature, std::uint64_t seed, std::int64_t max_context,
+                     const std::function<bool()>& stop) {
     const torch::NoGradGuard no_grad;
-    const Evaluating evaluating(model);
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-    const torch::Device device = model.parameters().front().device();
-    const std::int64_t limit = std::max<std::int64_t>(1, std::min(max_context, model.max_time()));
+    const std::int64_t limit = std::max<std::int64_t>(1, max_context);
 
     const std::string start = prompt.empty() ? "\n" : prompt;
     std::vector<std::int64_t> tokens;
     for (const char c : start) {
         // A byte that a vocabulary below 256 lacks cannot be fed to the model.
-        tokens.push_back(std::min<std::int64_t>(static_cast<unsigned char>(c), model.vocab_size() - 1));
+        tokens.push_back(std::min<std::int64_t>(static_cast<unsigned char>(c), vocab_size - 1));
     }
     std::string continuation;
     for (std::int64_t i = 0; i < length; ++i) {
-        if (stop != nullptr && stop->load()) break;
+        if (stop && stop()) break;
         const auto context = std::min<std::int64_t>(limit, static_cast<std::int64_t>(tokens.size()));
         const auto seen = at::ArrayRef<std::int64_t>(tokens).slice(tokens.size() - static_cast<std::size_t>(context));
-        const torch::Tensor input = torch::tensor(seen).unsqueeze(0).to(device);
-        const auto next = draw(model.forward(input)[0][context - 1], temperature, generator);
+        const torch::Tensor behind = logits(torch::tensor(seen).unsqueeze(0));
+        if (!behind.defined()) break;
+        const auto next = draw(behind, temperature, generator);
         if (!next) break;
         tokens.push_back(*next);
         continuation += static_cast<char>(*next);
     }
     return repaired_utf8(prompt + continuation);
+}
+
+std::string generate(Decoder& model, const std::string& prompt, std::int64_t length, double temperature,
+                     std::uint64_t seed, std::int64_t max_context, const std::atomic<bool>* stop) {
+    const torch::NoGradGuard no_grad;
+    const Evaluating evaluating(model);
+    const torch::Device device = model.parameters().front().device();
+    const auto logits = [&](const torch::Tensor& tokens) {
+        return model.forward(tokens.to(device))[0][tokens.size(1) - 1];
+    };
+    return generate(logits, model.vocab_size(), prompt, length, temperature, seed,
+                    std::min(max_context, model.max_time()), [&] { return stop != nullptr && stop->load(); });
 }
 
 }  // namespace plimsoll::engine

@@ -2,8 +2,6 @@
 // The size of the gradients, of the whole model and of each layer.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +10,8 @@ namespace plimsoll::engine {
 
 struct GradientNorms {
     double global = 0;  ///< Euclidean, over all parameters; NaN or infinite when a gradient is
-    std::vector<std::pair<std::string, double>> layers;  ///< by Decoder::layer_of, in the order of the model
+    std::vector<std::pair<std::string, double>> layers;  ///< "embed", "0" to "L-1", "head"
 };
-
-/// Norms in fp32 a parameter, summed in double, with one transfer from the device. `inv_scale` takes the loss scale
-/// out.
-GradientNorms gradient_norms(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, double inv_scale);
 
 /// What to multiply gradients with so that their norm is at most `clip` (torch.nn.utils.clip_grad_norm_'s rule:
 /// clip / (norm + 1e-6), never above 1). `clip` 0: no limit.

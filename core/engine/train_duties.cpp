@@ -9,8 +9,10 @@
 #include <cstdlib>
 
 #include "core/engine/generate.h"
+#include "core/engine/hf_weights.h"
 #include "core/engine/memory_counter.h"
 #include "core/engine/train_loop.h"
+#include "core/plan/parameters.h"
 
 namespace plimsoll::engine {
 
@@ -56,9 +58,15 @@ Result<void> TrainLoop::on_first_rank(const char* what, const std::function<Resu
     return {};
 }
 
+bool TrainLoop::stop_asked() {
+    if (options_.stop == nullptr) return false;
+    torch::Tensor asked = torch::full({1}, options_.stop->load() ? 1 : 0, torch::dtype(torch::kInt64).device(device_));
+    must(collectives_.all_reduce_sum(asked)->wait());
+    return asked.item<std::int64_t>() > 0;
+}
+
 Result<void> TrainLoop::restore() {
-    if (auto sent = data_parallel_->broadcast_parameters(); !sent) return sent;
-    optimizer_ = std::make_unique<AdamW>(parameters_, plan_.optimizer);
+    if (auto sent = model_.broadcast_parameters(); !sent) return sent;
 
     // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     std::vector<std::string> damaged;
@@ -74,18 +82,33 @@ Result<void> TrainLoop::restore() {
     const auto step = chosen.item<std::int64_t>();
     if (step >= 0) {
         if (auto loaded = load(checkpoint_path(options_.run, step)); !loaded) return loaded;
+    } else {
+        if (auto loaded = load_start_weights(); !loaded) return loaded;
+        if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
     }
     return announce(step, damaged);
 }
 
 Result<void> TrainLoop::load(const std::filesystem::path& checkpoint) {
-    const auto state = load_checkpoint(checkpoint, *model_, *optimizer_);
-    if (!state) return tl::unexpected(state.error());
-    updates_ = state->step;
-    saved_at_ = state->step;
-    samples_ = state->samples;
-    scaler_.restore(state->scaler);
+    const auto contents = read_checkpoint(checkpoint, plan_);
+    if (!contents) return tl::unexpected(contents.error());
+    const std::string what = (checkpoint / "model.safetensors").string();
+    if (auto loaded = model_.load_weights(contents->weights, what); !loaded) return loaded;
+    if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
+    auto loaded = model_.load_optimizer_state(contents->optimizer, contents->optimizer_steps);
+    if (!loaded) return loaded;
+    updates_ = contents->state.step;
+    saved_at_ = contents->state.step;
+    samples_ = contents->state.samples;
+    scaler_.restore(contents->state.scaler);
     return {};
+}
+
+Result<void> TrainLoop::load_start_weights() {
+    if (plan_.model.weights.empty()) return {};
+    const auto weights = read_hf_weights(plan_.model.weights, plan_);
+    if (!weights) return tl::unexpected(weights.error());
+    return model_.load_weights(*weights, plan_.model.weights);
 }
 
 Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<std::string>& damaged) {
@@ -93,8 +116,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
         auto told = tell("damaged", fmt::format("A damaged checkpoint was passed over: {}", each));
         if (!told) return told;
     }
-    std::int64_t parameters = 0;
-    for (const auto& [name, parameter] : parameters_) parameters += parameter.numel();
+    const std::int64_t parameters = count_parameters(plan_.model).total;
     const auto dtype = std::string(dtype_names[static_cast<std::size_t>(plan_.numerics.dtype)]);
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
@@ -114,7 +136,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
                     {"train_bytes", corpus_.train_size},
                     {"steps", plan_.training.steps},
                     {"seed", plan_.training.seed},
-                    {"buckets", data_parallel_->bucket_count()},
+                    {"buckets", model_.bucket_count()},
                     {"host", host},
                     {"pid", ::getpid()},
                     {"version", PLIMSOLL_VERSION}};
@@ -141,6 +163,7 @@ Result<void> TrainLoop::record(const Step& step) {
                   {series::loss_scale, step.scale},
                   {series::grad_norm, step.norms.global},
                   {series::tokens_per_second, rate}};
+        if (plan_.model.moe()) values.emplace_back("router_loss", step.router_loss);
         const std::int64_t every = plan_.training.layer_norms_every;
         if (every > 0 && (number == 1 || number % every == 0)) {
             for (const auto& [layer, norm] : step.norms.layers) {
@@ -166,23 +189,33 @@ Result<void> TrainLoop::periodic() {
         if (auto done = validate(); !done) return done;
     }
     if (due(plan_.training.sample_every)) {
-        if (auto done = on_first_rank("write a sample", [&] { return sample(); }); !done) return done;
+        if (auto done = sample(); !done) return done;
     }
     return due(plan_.training.checkpoint_every) ? save() : Result<void>();
 }
 
 Result<void> TrainLoop::validate() {
-    torch::NoGradGuard no_grad;
-    model_->eval();
-    // [sum of the losses, sequences they are of]: a rank that is asked to stop leaves out the rest.
+    model_.train(false);
+    // [sum of the losses, sequences they are of]: a run that is asked to stop leaves out the rest.
     torch::Tensor sum = torch::zeros({2}, torch::dtype(torch::kFloat64).device(device_));
-    for (const Batch& batch : batches_.validation()) {
-        if (options_.stop != nullptr && options_.stop->load()) break;
-        const torch::Tensor loss = language_model_loss(model_->forward(batch.tokens), batch.targets);
-        sum[0] += loss.to(torch::kFloat64) * batch.tokens.size(0);
+    const std::vector<Batch> own = batches_.validation();
+    // Ranks need one another in each forward, so those with fewer batches go along with one that does not count.
+    const auto rounds =
+        static_cast<std::size_t>((batches_.validation_sequences() + plan_.layout.dp * plan_.layout.micro_batch - 1) /
+                                 (plan_.layout.dp * plan_.layout.micro_batch));
+    Result<void> result;
+    for (std::size_t round = 0; round < rounds && result; ++round) {
+        if (stop_asked()) break;
+        const bool counts = round < own.size();
+        const Batch& batch = counts ? own[round] : batches_.any_validation();
+        const auto loss = pipeline_.loss(batch);
+        if (!loss) result = tl::unexpected(loss.error());
+        if (!loss || !counts || !speaks_for_data()) continue;
+        sum[0] += *loss * static_cast<double>(batch.tokens.size(0));
         sum[1] += batch.tokens.size(0);
     }
-    model_->train();
+    model_.train(true);
+    if (!result) return result;
     if (auto summed = collectives_.all_reduce_sum(sum)->wait(); !summed || !first_rank()) return summed;
     const std::int64_t sequences = batches_.validation_sequences();
     const torch::Tensor host = sum.to(torch::kCPU);
@@ -196,20 +229,39 @@ Result<void> TrainLoop::validate() {
 
 Result<void> TrainLoop::sample() {
     const std::string& prompt = plan_.training.sample_prompt;
+    Result<void> failure;
+    const auto logits = [&](const torch::Tensor& tokens) {
+        auto row = pipeline_.next_logits(tokens.to(device_));
+        if (row) return *row;
+        failure = tl::unexpected(row.error());
+        return torch::Tensor();
+    };
+    model_.train(false);
     const std::string text =
-        generate(*model_, prompt, sample_length, sample_temperature, static_cast<std::uint64_t>(plan_.training.seed),
-                 std::min(plan_.data.sequence_length, plan_.model.max_position), options_.stop);
+        generate(logits, plan_.model.vocab_size, prompt, sample_length, sample_temperature,
+                 static_cast<std::uint64_t>(plan_.training.seed),
+                 std::min(plan_.data.sequence_length, plan_.model.max_position), [&] { return stop_asked(); });
+    model_.train(true);
+    if (!failure) return failure;
     return tell("sample", text, {{"prompt", prompt}});
 }
 
 Result<void> TrainLoop::save() {
     if (saved_at_ == updates_) return {};
     saved_at_ = updates_;
+    const auto start = std::chrono::steady_clock::now();
+    CheckpointContents contents;
+    contents.state = {updates_, samples_, scaler_.state()};
+    contents.optimizer_steps = model_.optimizer_steps();
+    auto weights = model_.whole_weights();
+    if (!weights) return tl::unexpected(weights.error());
+    contents.weights = std::move(*weights);
+    auto optimizer = model_.whole_optimizer_state();
+    if (!optimizer) return tl::unexpected(optimizer.error());
+    contents.optimizer = std::move(*optimizer);
     return on_first_rank("write the checkpoint", [&]() -> Result<void> {
-        const auto start = std::chrono::steady_clock::now();
-        const CheckpointState state{updates_, samples_, scaler_.state()};
-        const auto path = save_checkpoint(options_.run / "checkpoints", *model_, *optimizer_, state, plan_,
-                                          plan_.training.keep_checkpoints);
+        const auto path =
+            save_checkpoint(options_.run / "checkpoints", contents, plan_, plan_.training.keep_checkpoints);
         if (!path) return tl::unexpected(path.error());
         const Seconds seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const Bytes bytes = size_of(*path);

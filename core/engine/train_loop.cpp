@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train_loop.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -19,26 +18,6 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Each weight once, though a tied one may stand under two names.
-std::vector<std::pair<std::string, torch::Tensor>> parameters_of(const Decoder& model) {
-    std::vector<std::pair<std::string, torch::Tensor>> parameters;
-    for (const auto& entry : model.named_parameters()) {
-        const bool seen = std::any_of(parameters.begin(), parameters.end(),
-                                      [&](const auto& other) { return other.second.is_same(entry.value()); });
-        if (!seen) parameters.emplace_back(entry.key(), entry.value());
-    }
-    return parameters;
-}
-
-/// Dropout's random numbers depend only on the rank and its place in the data, so that a resumed run draws the same
-/// ones. Mixing function: splitmix64 (Steele, Lea & Flood 2014).
-std::uint64_t dropout_seed(std::uint64_t seed, std::uint64_t sample, std::uint64_t rank) {
-    std::uint64_t z = seed * 0x9e3779b97f4a7c15U + sample * 0xbf58476d1ce4e5b9U + rank + 1;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
-
 /// Skipped updates in a row after which training goes nowhere. A dynamic loss scale may fall 2^16-fold first, and
 /// ends the run by its own rule.
 std::int64_t most_skips(const Numerics& numerics) {
@@ -48,24 +27,21 @@ std::int64_t most_skips(const Numerics& numerics) {
 
 }  // namespace
 
-TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, Collectives& collectives,
-                     Recorder& recorder, Accelerator* accelerator, torch::Device device)
+TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
+                     const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator,
+                     torch::Device device)
     : plan_(plan),
       options_(options),
       corpus_(corpus),
-      collectives_(collectives),
+      mesh_(mesh),
+      collectives_(mesh.world()),
       recorder_(recorder),
       accelerator_(accelerator),
       device_(device),
-      batches_(corpus, plan, collectives.rank(), collectives.world_size(), device),
-      model_(make_decoder(plan, static_cast<std::uint64_t>(plan.training.seed))),
-      scaler_(plan.numerics) {
-    model_->to(device_);
-    model_->train();
-    parameters_ = parameters_of(*model_);
-    data_parallel_ = std::make_unique<DataParallel>(parameters_, collectives_, plan.training.bucket_mib * MiB,
-                                                    plan.numerics.fp32_gradients);
-}
+      batches_(corpus, plan, mesh.position().dp, static_cast<int>(plan.layout.dp), device),
+      model_(plan, mesh, schedule, device),
+      pipeline_(plan, model_, schedule),
+      scaler_(plan.numerics) {}
 
 Result<TrainOutcome> TrainLoop::run() {
     while (updates_ < plan_.training.steps) {
@@ -96,64 +72,62 @@ Result<TrainLoop::Step> TrainLoop::step() {
     step.lr = learning_rate(plan_.lr, plan_.optimizer.lr, updates_, plan_.training.steps);
     step.scale = scaler_.scale();
     if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
-    update(step);
+    if (auto done = update(step); !done) return tl::unexpected(done.error());
     if (accelerator_ != nullptr) accelerator_->synchronize();
     step.seconds = watch.seconds();
     return step;
 }
 
 Result<void> TrainLoop::forward_backward(Step& step) {
-    const std::int64_t accumulation = plan_.layout.accumulation;
-    const auto ranks = static_cast<std::uint64_t>(collectives_.world_size());
-    const auto micro_batch = static_cast<std::uint64_t>(plan_.layout.micro_batch) * ranks;
-    const double share = 1.0 / static_cast<double>(accumulation);
-    // [mean loss of the global batch, ranks that were asked to stop]: all have to stop after the same step.
-    torch::Tensor status = torch::zeros({2}, torch::dtype(torch::kFloat64).device(device_));
+    const Layout& layout = plan_.layout;
+    // Ranks with other parts of the sequence or the batch have as many tokens each.
+    const double share = 1.0 / static_cast<double>(layout.accumulation * layout.dp * layout.cp);
+    const bool speaks = mesh_.tensor().rank() == 0;
+    // [mean loss of the global batch, ranks that were asked to stop, router loss]: all have to stop after the same
+    // step.
+    torch::Tensor status = torch::zeros({3}, torch::dtype(torch::kFloat64).device(device_));
     std::shared_ptr<Work> status_sum;
+    const auto send_status = [&] {
+        if (speaks && pipeline_.loss_sum().defined()) status[0] += pipeline_.loss_sum() * share;
+        if (options_.stop != nullptr && options_.stop->load()) status[1] += 1;
+        if (speaks) status[2] += *model_.context().side_loss * share;
+        status_sum = collectives_.all_reduce_sum(status);
+    };
+    *model_.context().side_loss = 0;
 
-    data_parallel_->zero_gradients();
-    for (std::int64_t k = 0; k < accumulation; ++k) {
-        if (plan_.model.dropout > 0) {
-            torch::manual_seed(dropout_seed(static_cast<std::uint64_t>(plan_.training.seed),
-                                            samples_ + static_cast<std::uint64_t>(k) * micro_batch,
-                                            static_cast<std::uint64_t>(collectives_.rank())));
-        }
-        const Batch batch = batches_.micro_batch(samples_, k);
-        const torch::Tensor loss = language_model_loss(model_->forward(batch.tokens), batch.targets);
-        status[0] += loss.detach().to(torch::kFloat64) * (share / static_cast<double>(ranks));
-        const bool last = k + 1 == accumulation;
-        if (last) {
-            if (options_.stop != nullptr && options_.stop->load()) status[1] += 1;
-            status_sum = collectives_.all_reduce_sum(status);  // travels while backward computes
-        }
-        data_parallel_->prepare_backward(last);
-        (loss * (step.scale * share)).backward();
-    }
-    samples_ += static_cast<std::uint64_t>(accumulation) * micro_batch;
-
-    auto reduced = data_parallel_->finish();
-    if (auto summed = status_sum->wait(); !summed) return summed;
+    StepSettings settings;
+    settings.loss_scale = step.scale;
+    if (layout.pp == 1) settings.before_last_backward = send_status;  // travels while backward computes
+    const auto reduced = pipeline_.step([&](std::int64_t k) { return batches_.micro_batch(samples_, k); }, settings);
+    samples_ += static_cast<std::uint64_t>(layout.global_batch());
     if (!reduced) return reduced;
+    if (!status_sum) send_status();
+    if (auto summed = status_sum->wait(); !summed) return summed;
     const torch::Tensor host = status.to(torch::kCPU);
     step.loss = host[0].item<double>();
     step.stop = host[1].item<double>() > 0;
+    step.router_loss = host[2].item<double>();
     return {};
 }
 
 /// Gradients and loss are the same on all ranks here, so that all decide alike.
-void TrainLoop::update(Step& step) {
+Result<void> TrainLoop::update(Step& step) {
     const double inv_scale = 1 / step.scale;
-    step.norms = gradient_norms(parameters_, inv_scale);
+    auto norms = model_.norms(inv_scale);
+    if (!norms) return tl::unexpected(norms.error());
+    step.norms = std::move(*norms);
     step.applied = std::isfinite(step.norms.global) && std::isfinite(step.loss);
     last_loss_ = step.loss;
     if (!step.applied) {
         ++skipped_in_a_row_;
-        return;
+        return {};
     }
-    optimizer_->step(step.lr, inv_scale, clip_factor(step.norms.global, plan_.optimizer.clip));
+    const double clip = clip_factor(step.norms.global, plan_.optimizer.clip);
+    if (auto stepped = model_.step(step.lr, inv_scale, clip); !stepped) return stepped;
     static_cast<void>(scaler_.update(false));  // only an overflow can fail
     ++updates_;
     skipped_in_a_row_ = 0;
+    return {};
 }
 
 Result<void> TrainLoop::judge_skipped(const Step& step) {

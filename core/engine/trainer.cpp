@@ -8,6 +8,7 @@
 #include "core/engine/train_loop.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
+#include "core/schedule/schedule_file.h"
 
 namespace plimsoll::engine {
 
@@ -17,9 +18,13 @@ namespace {
 Result<void> require_supported(const Plan& plan, const RankInfo& info) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable(plan); !trainable) return trainable;
-    if (plan.layout.dp != info.world_size) {
-        return bad_input("layout.dp is {}, and {} {} started: start as many ranks, or set layout.dp", plan.layout.dp,
-                         info.world_size, info.world_size == 1 ? "rank was" : "ranks were");
+    const Layout& layout = plan.layout;
+    if (layout.world_size() != info.world_size) {
+        return bad_input(
+            "the layout takes dp {} x tp {} x pp {} x cp {} = {} ranks, and {} {} started: start as many ranks, or set "
+            "layout.dp",
+            layout.dp, layout.tp, layout.pp, layout.cp, layout.world_size(), info.world_size,
+            info.world_size == 1 ? "rank was" : "ranks were");
     }
     return {};
 }
@@ -64,12 +69,19 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
                                      : torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(info.local_rank));
     const auto corpus = load_corpus(plan.data);
     if (!corpus) return tl::unexpected(corpus.error());
+    const auto schedule = plan_schedule(plan);
+    if (!schedule) return tl::unexpected(schedule.error());
     auto collectives = make_collectives(info, options.timeout, *accelerator);
     if (!collectives) return tl::unexpected(collectives.error());
+    auto mesh = Mesh::make(plan.layout, plan.model.num_kv_heads, **collectives);
+    if (!mesh) {
+        static_cast<void>(collectives->release());
+        return tl::unexpected(mesh.error());
+    }
 
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            TrainLoop loop(plan, options, *corpus, **collectives, recorder, *accelerator, device);
+            TrainLoop loop(plan, options, *corpus, **mesh, *schedule, recorder, *accelerator, device);
             if (auto restored = loop.restore(); !restored) return tl::unexpected(restored.error());
             return loop.run();
         } catch (const std::exception& error) {
@@ -78,7 +90,10 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     }();
     // A group's destructor waits for what is still queued, and a peer that hangs never answers. After an error the
     // process is about to end anyway.
-    if (!outcome) static_cast<void>(collectives->release());
+    if (!outcome) {
+        static_cast<void>(mesh->release());
+        static_cast<void>(collectives->release());
+    }
     return outcome;
 }
 

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/distributed_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/plan/recompute.h"
+#include "core/schedule/times.h"
+
+namespace plimsoll::engine {
+
+using torch::Tensor;
+
+namespace {
+
+bool is_expert(const std::string& name) { return name.find(".experts.") != std::string::npos; }
+
+/// A schedule that puts weight gradients off.
+bool splits_backward(const PipelineSchedule& schedule, int rank) {
+    const auto& ops = schedule.ops[static_cast<std::size_t>(rank)];
+    return std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.kind == OpKind::BackwardWeight; });
+}
+
+Result<void> sum_flat(std::vector<Tensor> tensors, Collectives& ranks) {
+    if (tensors.empty() || ranks.world_size() == 1) return {};
+    const torch::NoGradGuard no_grad;
+    std::vector<Tensor> flat;
+    for (const Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
+    const Tensor all = at::cat(flat);
+    if (auto summed = ranks.all_reduce_sum(all)->wait(); !summed) return summed;
+    std::int64_t at = 0;
+    for (Tensor& tensor : tensors) {
+        tensor.copy_(all.narrow(0, at, tensor.numel()).view(tensor.sizes()));
+        at += tensor.numel();
+    }
+    return {};
+}
+
+}  // namespace
+
+/// Sums over the ranks that hold the rest of a parameter: shards of ZeRO, then slices of tensor parallelism.
+class DistributedModel::Sums final : public PartSums {
+public:
+    explicit Sums(const DistributedModel& model) : model_(model) {}
+
+    Result<void> sum(Over over, const std::vector<std::pair<std::size_t, Tensor>>& values) override {
+        const bool runs = model_.plan_.layout.zero_stage >= 1 && over == Over::Parts;
+        std::vector<Tensor> dense, expert, sliced, shared;
+        for (const auto& [index, tensor] : values) {
+            const Parameter& parameter = model_.parameters_[index];
+            if (runs) (parameter.expert ? expert : dense).push_back(tensor);
+            const std::int64_t dim = parameter.shard.dim;
+            const bool split = over == Over::Parts ? dim >= 0 : over == Over::Rows ? dim == 0 : dim > 0;
+            if (!split) continue;
+            sliced.push_back(tensor);
+            // What several ranks hold counts once.
+            tensor.div_(parameter.shard.replicas);
+        }
+        const Mesh& mesh = *model_.context_.mesh;
+        if (auto summed = sum_flat(dense, mesh.data()); !summed) return summed;
+        if (auto summed = sum_flat(expert, mesh.expert_data()); !summed) return summed;
+        return sum_flat(sliced, mesh.tensor());
+    }
+
+private:
+    const DistributedModel& model_;
+};
+
+DistributedModel::DistributedModel(const Plan& plan, const Mesh& mesh, const PipelineSchedule& schedule,
+                                   torch::Device device)
+    : plan_(plan), device_(device), sums_(std::make_unique<Sums>(*this)) {
+    context_.plan = &plan;
+    context_.mesh = &mesh;
+    const int rank = mesh.position().pp;
+    if (rank_recomputes(plan.layout, rank)) context_.recompute = plan.layout.recompute;
+    if (splits_backward(schedule, rank)) context_.deferred = std::make_shared<DeferredWeights>();
+    make_chunks(schedule);
+    make_parallel();
+}
+
+DistributedModel::~DistributedModel() = default;
+
+void DistributedModel::make_chunks(const PipelineSchedule& schedule) {
+    const int rank = context_.mesh->position().pp;
+    const std::vector<std::int64_t> layers = layers_per_stage(plan_);
+    std::shared_ptr<Embedding> embedding;
+    for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
+        const int number = schedule.stage_of(rank, chunk);
+        Stage stage;
+        for (int before = 0; before < number; ++before) stage.first_layer += layers[static_cast<std::size_t>(before)];
+        stage.layers = layers[static_cast<std::size_t>(number)];
+        stage.embedding = number == 0;
+        stage.head = number + 1 == schedule.stages();
+        auto decoder = make_decoder(context_, stage, static_cast<std::uint64_t>(plan_.training.seed), embedding);
+        decoder->to(device_);
+        decoder->train();
+        if (decoder->embedding()) embedding = decoder->embedding();
+        chunks_.push_back(std::move(decoder));
+    }
+}
+
+bool DistributedModel::tied_over_ranks() const {
+    return plan_.model.tied_head && context_.mesh->ends().world_size() > 1 &&
+           std::any_of(chunks_.begin(), chunks_.end(),
+                       [](const auto& chunk) { return chunk->stage().embedding != chunk->stage().head; });
+}
+
+void DistributedModel::make_parallel() {
+    std::vector<ParallelParameter> dense, experts;
+    std::vector<Parameter> dense_rows, expert_rows;
+    std::vector<std::size_t> first_units;
+    std::size_t units = 0;
+    for (const auto& chunk : chunks_) {
+        first_units.push_back(units);
+        const auto shards = shards_of(*chunk);
+        for (const auto& [name, tensor] : engine::parameters_of(*chunk)) {
+            Parameter row;
+            row.shard = shards.at(name);
+            row.copy = !row.shard.copy_of.empty();
+            row.name = row.copy ? row.shard.copy_of : name;
+            row.expert = is_expert(name);
+            ParallelParameter parameter{row.name, tensor};
+            parameter.unit = units + chunk->unit_of(name);
+            const bool end = Decoder::layer_of(name) == "embed" || Decoder::layer_of(name) == "head";
+            const bool table = end && tensor.dim() == 2;
+            parameter.alone = table && plan_.model.tied_head;
+            // The ends may get several gradients a backward (ties, chunks of the loss); an expert may get none.
+            parameter.gradients = table || row.expert ? 0 : 1;
+            (row.expert ? experts : dense).push_back(parameter);
+            (row.expert ? expert_rows : dense_rows).push_back(std::move(row));
+        }
+        units += chunk->units();
+    }
+
+    DataParallelOptions options;
+    options.bucket_bytes = plan_.training.bucket_mib * MiB;
+    options.fp32_gradients = plan_.numerics.fp32_gradients && plan_.numerics.dtype != Dtype::Fp32;
+    options.reduce_dtype = plan_.numerics.reduce_dtype;
+    options.zero_stage = static_cast<int>(plan_.layout.zero_stage);
+    options.divisor = context_.mesh->data().world_size();
+    dense_ = std::make_unique<DataParallel>(dense, context_.mesh->data(), options);
+    if (!experts.empty()) {
+        experts_ = std::make_unique<DataParallel>(experts, context_.mesh->expert_data(), options);
+    }
+    const auto add = [&](DataParallel& parallel, std::vector<Parameter>& rows) {
+        for (OwnedPart& part : parallel.owned_parts()) {
+            Parameter& row = rows[part.parameter];
+            row.parallel = &parallel;
+            row.part = std::move(part);
+            parameters_.push_back(std::move(row));
+        }
+    };
+    add(*dense_, dense_rows);
+    if (experts_) add(*experts_, expert_rows);
+
+    if (options.zero_stage < 3) return;
+    std::vector<DataParallel*> parallels{dense_.get()};
+    if (experts_) parallels.push_back(experts_.get());
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+        const Stage& stage = chunks_[i]->stage();
+        gates_.push_back(std::make_unique<ZeroGate>(parallels, first_units[i], chunks_[i]->units(),
+                                                    plan_.model.tied_head && stage.embedding && stage.head));
+        chunks_[i]->set_gate(gates_.back().get());
+    }
+}
+
+void DistributedModel::train(bool on) {
+    for (const auto& chunk : chunks_) chunk->train(on);
+}
+
+std::int64_t DistributedModel::parameter_count() const {
+    std::int64_t count = 0;
+    for (const Parameter& parameter : parameters_) count += c10::multiply_integers(parameter.shard.sizes());
+    return count;
+}
+
+std::size_t DistributedModel::bucket_count() const {
+    return dense_->bucket_count() + (experts_ ? experts_->bucket_count() : 0);
+}
+
+Result<void> DistributedModel::broadcast_parameters() {
+    if (auto sent = dense_->broadcast_parameters(); !sent || !experts_) return sent;
+    return experts_->broadcast_parameters();
+}
+
+void DistributedModel::zero_gradients() {
+    dense_->zero_gradients();
+    if (experts_) experts_->zero_gradients();
+}
+
+void DistributedModel::prepare_backward(bool reduce) {
+    dense_->prepare_backward(reduce);
+    if (experts_) experts_->prepare_backward(reduce);
+}
+
+Result<void> DistributedModel::finish_backward() {
+    auto dense = dense_->finish();
+    if (!experts_) return dense;
+    auto experts = experts_->finish();
+    return dense ? experts : dense;
+}
+
+Result<void> DistributedModel::sum_gradients(const std::vector<std::size_t>& parameters, Collectives& ranks) {
+    std::map<torch::ScalarType, std::vector<Tensor>> by_dtype;
+    for (const std::size_t i : parameters) {
+        const Tensor& gradient = parameters_[i].part.gradient;
+        by_dtype[gradient.scalar_type()].push_back(gradient);
+    }
+    for (const auto& [dtype, tensors] : by_dtype) {
+        if (auto summed = sum_flat(tensors, ranks); !summed) return summed;
+    }
+    return {};
+}
+
+Result<void> DistributedModel::finish_gradients() {
+    std::vector<std::size_t> over_tensor, over_heads, tied;
+    const bool ends = tied_over_ranks();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        const Parameter& parameter = parameters_[i];
+        if (parameter.shard.gradient == Shard::Gradient::PartOverTensor) over_tensor.push_back(i);
+        if (parameter.shard.gradient == Shard::Gradient::PartOverSharedHeads) over_heads.push_back(i);
+        const FamilyNames names = names_of(plan_.model.family);
+        if (ends && parameter.name == names.body + "." + names.embedding + ".weight") tied.push_back(i);
+    }
+    const Mesh& mesh = *context_.mesh;
+    if (auto summed = sum_gradients(over_tensor, mesh.tensor()); !summed) return summed;
+    if (auto summed = sum_gradients(over_heads, mesh.shared_heads()); !summed) return summed;
+    return sum_gradients(tied, mesh.ends());
+}
+
+bool DistributedModel::speaks_for(const Parameter& parameter, bool of_data_group) const {
+    if (parameter.copy || context_.tp_rank() % parameter.shard.replicas != 0) return false;
+    return !of_data_group || data_group(parameter.expert).rank() == 0;
+}
+
+Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
+    const torch::NoGradGuard no_grad;
+    const bool runs = plan_.layout.zero_stage >= 1;
+    const std::int64_t layers = plan_.model.num_layers;
+    std::vector<Tensor> gradients;
+    std::vector<std::int64_t> rows;
+    for (const Parameter& parameter : parameters_) {
+        if (!speaks_for(parameter, /*of_data_group=*/!runs)) continue;
+        gradients.push_back(parameter.part.gradient);
+        const std::string layer = Decoder::layer_of(parameter.name);
+        rows.push_back(layer == "embed" ? 0 : layer == "head" ? layers + 1 : std::stoll(layer) + 1);
+    }
+    // Of plain data-parallel ranks each has all gradients, so none needs to ask another.
+    const bool alone = !runs && !experts_ && context_.tp() == 1 && plan_.layout.pp == 1;
+    if (alone) {
+        gradients.clear();
+        rows.clear();
+        for (const Parameter& parameter : parameters_) {
+            gradients.push_back(parameter.part.gradient);
+            const std::string layer = Decoder::layer_of(parameter.name);
+            rows.push_back(layer == "embed" ? 0 : layer == "head" ? layers + 1 : std::stoll(layer) + 1);
+        }
+    }
+    Tensor squares = at::zeros({layers + 2}, torch::dtype(torch::kFloat64));
+    if (!gradients.empty()) {
+        const Tensor host = at::stack(at::_foreach_norm(gradients, 2, c10::kFloat)).to(torch::kCPU, torch::kFloat64);
+        squares.index_add_(0, torch::tensor(rows, torch::kInt64), host.square());
+    }
+    if (!alone) {
+        Tensor all = squares.to(device_);
+        if (auto summed = context_.mesh->world().all_reduce_sum(all)->wait(); !summed) {
+            return tl::unexpected(summed.error());
+        }
+        squares = all.cpu();
+    }
+    GradientNorms norms;
+    const auto* values = squares.const_data_ptr<double>();
+    double sum = 0;
+    for (std::int64_t i = 0; i < layers + 2; ++i) {
+        const double square = values[i] * inv_scale * inv_scale;
+        sum += square;
+        norms.layers.emplace_back(i == 0            ? "embed"
+                                  : i == layers + 1 ? "head"
+                                                    : std::to_string(i - 1),
+                                  std::sqrt(square));
+    }
+    norms.global = std::sqrt(sum);
+    return norms;
+}
+
+Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
+    std::vector<OptimizedPart> parts;
+    for (const Parameter& parameter : parameters_) {
+        OptimizedPart part;
+        part.name = parameter.name;
+        part.parameter = parameter.part.tensor;
+        part.decay = parameter.shard.whole.size() >= 2;
+        part.rows = parameter.shard.whole.front();
+        part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
+        parts.push_back(std::move(part));
+    }
+    auto made = engine::make_optimizer(std::move(parts), settings, sums_.get());
+    if (!made) return tl::unexpected(made.error());
+    optimizer_ = std::move(*made);
+    return {};
+}
+
+Result<void> DistributedModel::step(double lr, double inv_scale, double clip_factor) {
+    std::vector<Tensor> gradients;
+    for (const Parameter& parameter : parameters_) gradients.push_back(parameter.part.gradient);
+    if (auto stepped = optimizer_->step(gradients, lr, inv_scale, clip_factor); !stepped) return stepped;
+    if (auto shared = dense_->share_parameters(); !shared || !experts_) return shared;
+    return experts_->share_parameters();
+}
+
+/// From flat runs (ZeRO) to this rank's slices of the parameters.
+Result<std::vector<Tensor>> DistributedModel::slices(const std::vector<Tensor>& runs) const {
+    std::vector<Tensor> dense, experts;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) (parameters_[i].expert ? experts : dense).push_back(runs[i]);
+    auto whole = dense_->whole(dense);
+    if (!whole || !experts_) return whole;
+    auto more = experts_->whole(experts);
+    if (!more) return more;
+    whole->insert(whole->end(), more->begin(), more->end());
+    return whole;
+}
+
+Result<NamedTensors> DistributedModel::whole(const std::vector<Tensor>& runs) {
+    const auto own = slices(runs);
+    if (!own) return tl::unexpected(own.error());
+    std::vector<TensorPart> parts;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        const Parameter& parameter = parameters_[i];
+        if (speaks_for(parameter, true)) parts.push_back({parameter.name, parameter.shard, (*own)[i].detach()});
+    }
+    return gather_on_first_rank(parts, context_.mesh->world(), device_);
+}
+
+Result<NamedTensors> DistributedModel::whole_weights() {
+    std::vector<Tensor> runs;
+    for (const Parameter& parameter : parameters_) runs.push_back(parameter.part.tensor);
+    return whole(runs);
+}
+
+Result<NamedTensors> DistributedModel::whole_gradients() {
+    std::vector<Tensor> runs;
+    for (const Parameter& parameter : parameters_) runs.push_back(parameter.part.gradient);
+    return whole(runs);
+}
+
+Result<NamedTensors> DistributedModel::whole_optimizer_state() {
+    std::vector<TensorPart> parts;
+    // States of one kind ("exp_avg/…") are there for each part, so they travel kind by kind.
+    std::map<std::string, std::vector<OptimizerState>> kinds;
+    for (OptimizerState& state : optimizer_->state()) {
+        kinds[state.name.substr(0, state.name.find('/'))].push_back(std::move(state));
+    }
+    for (const auto& [kind, states] : kinds) {
+        std::vector<Tensor> runs(parameters_.size());
+        bool shaped_like_parts = false;
+        for (const OptimizerState& state : states) {
+            if (state.shape != StateShape::Part) {
+                const Parameter& parameter = parameters_[state.part];
+                if (!speaks_for(parameter, true)) continue;
+                const bool rows = state.shape == StateShape::Rows;
+                Shard shard;
+                shard.whole = {rows ? parameter.shard.whole.front()
+                                    : c10::multiply_integers(parameter.shard.whole) / parameter.shard.whole.front()};
+                if (parameter.shard.dim == (rows ? 0 : 1)) {
+                    shard.dim = 0;
+                    shard.ranges = parameter.shard.ranges;
+                }
+                parts.push_back({state.name, std::move(shard), state.tensor});
+                continue;
+            }
+            runs[state.part] = state.tensor;
+            shaped_like_parts = true;
+        }
+        if (!shaped_like_parts) continue;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            if (!runs[i].defined()) runs[i] = at::zeros_like(parameters_[i].part.tensor, torch::kFloat);
+        }
+        const auto own = slices(runs);
+        if (!own) return tl::unexpected(own.error());
+        for (const OptimizerState& state : states) {
+            if (state.shape != StateShape::Part || !speaks_for(parameters_[state.part], true)) continue;
+            parts.push_back({state.name, parameters_[state.part].shard, (*own)[state.part]});
+        }
+    }
+    return gather_on_first_rank(parts, context_.mesh->world(), device_);
+}
+
+Tensor DistributedModel::own_run(const Parameter& parameter, const Tensor& whole) const {
+    const Tensor slice = parameter.shard.cut(whole);
+    if (plan_.layout.zero_stage == 0) return slice;
+    return slice.view(-1).narrow(0, parameter.part.begin, parameter.part.tensor.numel());
+}
+
+Result<void> DistributedModel::load_weights(const NamedTensors& whole, const std::string& what) {
+    const std::map<std::string_view, Tensor> by_name(whole.begin(), whole.end());
+    for (const Parameter& parameter : parameters_) {
+        const auto found = by_name.find(parameter.name);
+        if (found == by_name.end()) return bad_input("{} lacks {}; it is of another model", what, parameter.name);
+        const bool fits = found->second.sizes() == at::IntArrayRef(parameter.shard.whole) &&
+                          found->second.scalar_type() == parameter.part.tensor.scalar_type();
+        if (!fits) {
+            return bad_input("{} of {} has another shape or dtype than in the plan's model", parameter.name, what);
+        }
+    }
+    const torch::NoGradGuard no_grad;
+    for (Parameter& parameter : parameters_) {
+        parameter.part.tensor.copy_(own_run(parameter, by_name.at(parameter.name)));
+    }
+    if (auto shared = dense_->share_parameters(); !shared || !experts_) return shared;
+    return experts_->share_parameters();
+}
+
+Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, std::int64_t steps) {
+    const std::map<std::string_view, Tensor> by_name(whole.begin(), whole.end());
+    NamedTensors own;
+    for (const OptimizerState& state : optimizer_->state()) {
+        const auto found = by_name.find(state.name);
+        if (found == by_name.end()) {
+            return bad_input("the optimizer state lacks {}; it belongs to another model", state.name);
+        }
+        const Parameter& parameter = parameters_[state.part];
+        if (state.shape == StateShape::Part) {
+            if (found->second.sizes() != at::IntArrayRef(parameter.shard.whole)) {
+                return bad_input(
+                    "{} of the optimizer state has another shape than in this model; it belongs to "
+                    "another model",
+                    state.name);
+            }
+            own.emplace_back(state.name, own_run(parameter, found->second).view(state.tensor.sizes()));
+            continue;
+        }
+        Tensor vector = found->second;
+        if (parameter.shard.dim == (state.shape == StateShape::Rows ? 0 : 1)) {
+            Shard shard = parameter.shard;
+            shard.dim = 0;
+            vector = shard.cut(vector);
+        }
+        own.emplace_back(state.name, vector);
+    }
+    return optimizer_->load_state(own, steps);
+}
+
+}  // namespace plimsoll::engine

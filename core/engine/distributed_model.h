@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a model that one rank of the mesh holds: its pipeline stages, the sums over ranks that its gradients
+// need, and what its optimizer updates.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/data_parallel.h"
+#include "core/engine/decoder.h"
+#include "core/engine/gathered_tensors.h"
+#include "core/engine/gradient_norms.h"
+#include "core/engine/optimizer.h"
+#include "core/engine/zero_gate.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll::engine {
+
+class DistributedModel {
+public:
+    /// Initial weights by the plan's seed, the same under every layout. What it is given has to outlive it. Throws
+    /// where memory runs out.
+    DistributedModel(const Plan& plan, const Mesh& mesh, const PipelineSchedule& schedule, torch::Device device);
+    ~DistributedModel();
+    DistributedModel(const DistributedModel&) = delete;
+    DistributedModel& operator=(const DistributedModel&) = delete;
+
+    /// The stage of the model that this rank holds as its chunk of that number.
+    Decoder& chunk(int number) const { return *chunks_[static_cast<std::size_t>(number)]; }
+    int chunks() const { return static_cast<int>(chunks_.size()); }
+    const ModelContext& context() const { return context_; }
+    torch::Device device() const { return device_; }
+    void train(bool on);
+    std::int64_t parameter_count() const;  ///< on this rank
+    std::size_t bucket_count() const;
+
+    /// Rank 0 of each data-parallel group's weights to the others.
+    Result<void> broadcast_parameters();
+    void zero_gradients();
+    /// Around each backward (ZeRO-2 and 3: and so around each micro-batch); `reduce` at the last one of a step.
+    void prepare_backward(bool reduce);
+    Result<void> finish_backward();
+    /// Once a step after the last backward: the sums over other ranks than data-parallel ones (norms under sequence
+    /// parallelism, shared key-value heads, a tied head on another stage).
+    Result<void> finish_gradients();
+    /// Over the whole model, on every rank the same.
+    Result<GradientNorms> norms(double inv_scale) const;
+
+    /// Made when the weights are final.
+    Result<void> make_optimizer(const Optimizer& settings);
+    /// One update of this rank's parts, then everyone's to everyone.
+    Result<void> step(double lr, double inv_scale, double clip_factor);
+    std::int64_t optimizer_steps() const { return optimizer_->steps(); }
+
+    /// Whole tensors in Hugging Face's names and shapes, on rank 0 of the mesh (elsewhere nothing): the weights, or the
+    /// optimizer's state as "exp_avg/NAME". Every rank calls it.
+    Result<NamedTensors> whole_weights();
+    Result<NamedTensors> whole_gradients();
+    Result<NamedTensors> whole_optimizer_state();
+    /// This rank's parts of whole tensors. Names that belong to other ranks are passed over; error where one of this
+    /// rank is missing or has another shape or dtype, and then nothing has changed.
+    Result<void> load_weights(const NamedTensors& whole, const std::string& what);
+    Result<void> load_optimizer_state(const NamedTensors& whole, std::int64_t steps);
+
+private:
+    /// A parameter of this rank, once.
+    struct Parameter {
+        std::string name;  ///< Hugging Face's; of a copy that of the original
+        Shard shard;
+        bool expert = false;
+        bool copy = false;
+        DataParallel* parallel = nullptr;
+        OwnedPart part;
+    };
+    class Sums;
+
+    void make_chunks(const PipelineSchedule& schedule);
+    void make_parallel();
+    Collectives& data_group(bool expert) const { return expert ? context_.mesh->expert_data() : context_.mesh->data(); }
+    bool tied_over_ranks() const;
+    Result<void> sum_gradients(const std::vector<std::size_t>& parameters, Collectives& ranks);
+    /// Whether this rank is the one that speaks for a parameter that several hold.
+    bool speaks_for(const Parameter& parameter, bool of_data_group) const;
+    Result<NamedTensors> whole(const std::vector<torch::Tensor>& runs);
+    Result<std::vector<torch::Tensor>> slices(const std::vector<torch::Tensor>& runs) const;
+    torch::Tensor own_run(const Parameter& parameter, const torch::Tensor& whole) const;
+
+    const Plan& plan_;
+    ModelContext context_;
+    torch::Device device_;
+    std::vector<std::shared_ptr<Decoder>> chunks_;
+    std::vector<std::unique_ptr<ZeroGate>> gates_;
+    std::unique_ptr<DataParallel> dense_, experts_;
+    std::vector<Parameter> parameters_;
+    std::unique_ptr<Sums> sums_;
+    std::unique_ptr<ShardedOptimizer> optimizer_;
+};
+
+}  // namespace plimsoll::engine

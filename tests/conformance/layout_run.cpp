@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/conformance/layout_run.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/engine/gradient_norms.h"
+#include "core/engine/pipeline.h"
+#include "core/plan/plan_io.h"
+#include "core/plan/presets.h"
+#include "core/schedule/schedule_file.h"
+#include "tests/engine/ranks/run_harness.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+constexpr std::int64_t tokens_a_sequence = 16;
+
+std::map<std::string, torch::Tensor> by_name(const NamedTensors& tensors) {
+    std::map<std::string, torch::Tensor> map;
+    for (const auto& [name, tensor] : tensors) map[name] = tensor.clone();
+    return map;
+}
+
+/// Sequence number `sample`, the same whoever asks.
+torch::Tensor sequence(const Plan& plan, std::uint64_t sample) {
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(1000 + sample);
+    return at::randint(plan.model.vocab_size, {plan.data.sequence_length + 1}, generator,
+                       torch::TensorOptions().dtype(torch::kLong));
+}
+
+Batch batch_of(const Plan& plan, const std::vector<std::uint64_t>& samples) {
+    std::vector<torch::Tensor> rows;
+    for (const std::uint64_t sample : samples) rows.push_back(sequence(plan, sample));
+    const torch::Tensor all = at::stack(rows);
+    const std::int64_t time = plan.data.sequence_length;
+    return {all.narrow(1, 0, time).contiguous(), all.narrow(1, 1, time).contiguous(), samples};
+}
+
+/// Micro-batch k of data-parallel rank d holds the samples that BatchSource would give it.
+Batch micro_batch(const Plan& plan, std::uint64_t first, std::int64_t k, int d) {
+    std::vector<std::uint64_t> samples;
+    for (std::int64_t i = 0; i < plan.layout.micro_batch; ++i) {
+        samples.push_back(first + static_cast<std::uint64_t>((k * plan.layout.micro_batch + i) * plan.layout.dp + d));
+    }
+    return batch_of(plan, samples);
+}
+
+void must_be(const Result<void>& result) { must(result); }
+template <class T>
+T value_of(Result<T> result) {
+    if (!result) throw CollectiveError(result.error().message);
+    return std::move(*result);
+}
+
+LayoutRun train_rank(const Plan& plan, Collectives& world, int steps, const NamedTensors* start) {
+    const auto mesh = value_of(Mesh::make(plan.layout, plan.model.num_kv_heads, world));
+    const PipelineSchedule schedule = value_of(plan_schedule(plan));
+    DistributedModel model(plan, *mesh, schedule, torch::Device(torch::kCPU));
+    Pipeline pipeline(plan, model, schedule);
+    must_be(model.broadcast_parameters());
+    if (start != nullptr) must_be(model.load_weights(*start, "the start"));
+    must_be(model.make_optimizer(plan.optimizer));
+
+    LayoutRun run;
+    for (int step = 0; step < steps; ++step) {
+        const auto first = static_cast<std::uint64_t>(step * plan.layout.global_batch());
+        const int d = mesh->position().dp;
+        must_be(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
+        torch::Tensor loss = torch::zeros({1}, torch::kFloat64);
+        if (pipeline.loss_sum().defined() && mesh->tensor().rank() == 0) {
+            loss +=
+                pipeline.loss_sum() / static_cast<double>(plan.layout.accumulation * plan.layout.dp * plan.layout.cp);
+        }
+        must_be(world.all_reduce_sum(loss)->wait());
+        run.losses.push_back(loss.item<double>());
+        if (step == 0) run.gradients = by_name(value_of(model.whole_gradients()));
+        const GradientNorms norms = value_of(model.norms(1));
+        run.grad_norms.push_back(norms.global);
+        must_be(model.step(plan.optimizer.lr, 1, clip_factor(norms.global, plan.optimizer.clip)));
+    }
+    run.weights = by_name(value_of(model.whole_weights()));
+    run.optimizer = by_name(value_of(model.whole_optimizer_state()));
+    model.train(false);
+    run.validation_loss = value_of(pipeline.loss(batch_of(plan, {77777, 88888})));
+    run.next_logits = value_of(pipeline.next_logits(sequence(plan, 5).narrow(0, 0, 7).unsqueeze(0)));
+    must_be(world.barrier());
+    return run;
+}
+
+}  // namespace
+
+Plan conformance_plan(const std::string& preset, const std::vector<std::string>& settings) {
+    Plan plan;
+    plan.model = model_preset(preset).value();
+    plan.model.preset.clear();
+    Model& m = plan.model;
+    const std::int64_t group = m.num_heads / m.num_kv_heads;
+    m.num_heads = 4;
+    m.num_kv_heads = group == 1 ? 4 : 2;
+    m.hidden_size = 32;
+    m.head_dim = 0;
+    m.ffn_hidden_size = 48;
+    m.num_layers = 4;
+    m.vocab_size = 61;  // does not come out even
+    m.max_position = 24;
+    m.dropout = 0;
+    m.init_std = 0.1;
+    if (m.moe()) m.num_experts = 4;
+    plan.data.sequence_length = tokens_a_sequence;
+    plan.layout = Layout();
+    plan.layout.dp = 1;
+    plan.layout.micro_batch = 2;
+    plan.layout.accumulation = 4;
+    plan.optimizer.lr = 0.01;
+    // Gradients that are zero but for rounding would make Adam's steps random with the usual 1e-8.
+    plan.optimizer.eps = 1e-4;
+    auto set = with_settings(plan, settings);
+    if (!set) throw std::invalid_argument(set.error().message);
+    // The global batch is 8 whatever the layout.
+    set->layout.accumulation = 8 / (set->layout.dp * set->layout.micro_batch);
+    return *set;
+}
+
+Plan on_one_rank(const Plan& plan) {
+    Plan one = plan;
+    Layout& l = one.layout;
+    l.accumulation *= l.dp;
+    l.dp = l.tp = l.pp = l.cp = l.ep = 1;
+    l.zero_stage = 0;
+    l.sequence_parallel = false;
+    l.schedule = Schedule::OneFOneB;
+    l.schedule_file.clear();
+    l.recompute = Recompute::None;
+    l.loss_chunks = 1;
+    l.compress_activations = l.offload_activations = false;
+    l.offload_optimizer = l.offload_parameters = Offload::None;
+    return one;
+}
+
+LayoutRun run_layout(const Plan& plan, int steps, const NamedTensors* start) {
+    at::set_num_threads(1);
+    const int world_size = static_cast<int>(plan.layout.world_size());
+    if (world_size == 1) {
+        const auto alone = single_rank();
+        return train_rank(plan, *alone, steps, start);
+    }
+    static plimsoll::testing::Store store;
+    static std::atomic<int> attempt{0};
+    const int number = ++attempt;
+    std::vector<LayoutRun> runs(static_cast<std::size_t>(world_size));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < world_size; ++rank) {
+        threads.emplace_back([&, rank] {
+            LayoutRun& run = runs[static_cast<std::size_t>(rank)];
+            RankInfo info;
+            info.rank = info.local_rank = rank;
+            info.world_size = world_size;
+            info.master_port = store.port();
+            info.attempt = number;
+            try {
+                auto group = make_collectives(info, 30);
+                if (!group) throw CollectiveError(group.error().message);
+                run = train_rank(plan, **group, steps, start);
+            } catch (const std::exception& error) {
+                run.failure = fmt::format("rank {}: {}", rank, error.what());
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const LayoutRun& run : runs) {
+        if (!run.failure.empty()) runs[0].failure += run.failure + "\n";
+    }
+    return runs[0];
+}
+
+double largest_relative_difference(const std::map<std::string, torch::Tensor>& a,
+                                   const std::map<std::string, torch::Tensor>& b, std::string* where) {
+    double all = 0;
+    for (const auto& [name, tensor] : b) all = std::max(all, tensor.abs().max().item<double>());
+    double worst = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+    for (const auto& [name, tensor] : b) {
+        const auto other = a.find(name);
+        if (other == a.end()) return std::numeric_limits<double>::infinity();
+        const double scale = std::max(tensor.abs().max().item<double>(), 0.01 * all);
+        const double difference =
+            (tensor.to(torch::kDouble) - other->second.to(torch::kDouble)).abs().max().item<double>() / scale;
+        if (!(difference <= worst)) {
+            worst = difference;
+            if (where != nullptr) *where = name;
+        }
+    }
+    return worst;
+}
+
+double largest_difference(const std::map<std::string, torch::Tensor>& a,
+                          const std::map<std::string, torch::Tensor>& b) {
+    double worst = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+    for (const auto& [name, tensor] : b) {
+        const auto other = a.find(name);
+        if (other == a.end()) return std::numeric_limits<double>::infinity();
+        worst =
+            std::max(worst, (tensor.to(torch::kDouble) - other->second.to(torch::kDouble)).abs().max().item<double>());
+    }
+    return worst;
+}
+
+}  // namespace plimsoll::engine
