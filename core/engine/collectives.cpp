@@ -52,6 +52,8 @@ tl::unexpected<Error> lost_peer(const Call& call, WaitBoard* board, const std::e
             "logs of the other ranks{} ({})",
             format_seconds(call.timeout), call.text(), others, text);
     }
+    const bool local = text.find("heck failed") != std::string::npos || text.find("nvalid") != std::string::npos;
+    if (local) return failed("the {} is not possible ({})", call.text(), text);
     return failed(
         "another rank ended, or the connection to it broke, during the {}; the log of the rank that ended "
         "first tells the cause{} ({})",
@@ -149,12 +151,15 @@ public:
         return all_reduce(std::move(tensor), c10d::ReduceOp::MAX);
     }
     std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override {
+        torch::Tensor output_rows = output.view({-1}), input_rows = input.view({-1});
         return start("all-gather", tensor_text(input), 0,
-                     [&] { return backend_->_allgather_base(output, input, c10d::AllgatherOptions()); });
+                     [&] { return backend_->_allgather_base(output_rows, input_rows, c10d::AllgatherOptions()); });
     }
     std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) override {
-        return start("reduce-scatter", tensor_text(input), 0,
-                     [&] { return backend_->_reduce_scatter_base(output, input, c10d::ReduceScatterOptions()); });
+        torch::Tensor output_rows = output.view({-1}), input_rows = input.view({-1});
+        return start("reduce-scatter", tensor_text(input), 0, [&] {
+            return backend_->_reduce_scatter_base(output_rows, input_rows, c10d::ReduceScatterOptions());
+        });
     }
     std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input, std::vector<std::int64_t> output_rows,
                                      std::vector<std::int64_t> input_rows) override {

@@ -75,6 +75,7 @@ DistributedModel::DistributedModel(const Plan& plan, const Mesh& mesh, const Pip
     const int rank = mesh.position().pp;
     if (rank_recomputes(plan.layout, rank)) context_.recompute = plan.layout.recompute;
     if (splits_backward(schedule, rank)) context_.deferred = std::make_shared<DeferredWeights>();
+    tied_over_ranks_ = plan.model.tied_head && schedule.rank_of(0) != schedule.rank_of(schedule.stages() - 1);
     make_chunks(schedule);
     make_parallel();
 }
@@ -100,12 +101,6 @@ void DistributedModel::make_chunks(const PipelineSchedule& schedule) {
     }
 }
 
-bool DistributedModel::tied_over_ranks() const {
-    return plan_.model.tied_head && context_.mesh->ends().world_size() > 1 &&
-           std::any_of(chunks_.begin(), chunks_.end(),
-                       [](const auto& chunk) { return chunk->stage().embedding != chunk->stage().head; });
-}
-
 void DistributedModel::make_parallel() {
     std::vector<ParallelParameter> dense, experts;
     std::vector<Parameter> dense_rows, expert_rows;
@@ -125,8 +120,8 @@ void DistributedModel::make_parallel() {
             const bool end = Decoder::layer_of(name) == "embed" || Decoder::layer_of(name) == "head";
             const bool table = end && tensor.dim() == 2;
             parameter.alone = table && plan_.model.tied_head;
-            // The ends may get several gradients a backward (ties, chunks of the loss); an expert may get none.
-            parameter.gradients = table || row.expert ? 0 : 1;
+            // The ends may get several gradients a backward (ties, pieces of the loss).
+            parameter.gradients = table ? 0 : 1;
             (row.expert ? experts : dense).push_back(parameter);
             (row.expert ? expert_rows : dense_rows).push_back(std::move(row));
         }
@@ -215,13 +210,12 @@ Result<void> DistributedModel::sum_gradients(const std::vector<std::size_t>& par
 
 Result<void> DistributedModel::finish_gradients() {
     std::vector<std::size_t> over_tensor, over_heads, tied;
-    const bool ends = tied_over_ranks();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         const Parameter& parameter = parameters_[i];
         if (parameter.shard.gradient == Shard::Gradient::PartOverTensor) over_tensor.push_back(i);
         if (parameter.shard.gradient == Shard::Gradient::PartOverSharedHeads) over_heads.push_back(i);
         const FamilyNames names = names_of(plan_.model.family);
-        if (ends && parameter.name == names.body + "." + names.embedding + ".weight") tied.push_back(i);
+        if (tied_over_ranks_ && parameter.name == names.body + "." + names.embedding + ".weight") tied.push_back(i);
     }
     const Mesh& mesh = *context_.mesh;
     if (auto summed = sum_gradients(over_tensor, mesh.tensor()); !summed) return summed;

@@ -78,7 +78,6 @@ private:
     void make_chunks(const PipelineSchedule& schedule);
     void make_parallel();
     Collectives& data_group(bool expert) const { return expert ? context_.mesh->expert_data() : context_.mesh->data(); }
-    bool tied_over_ranks() const;
     Result<void> sum_gradients(const std::vector<std::size_t>& parameters, Collectives& ranks);
     /// Whether this rank is the one that speaks for a parameter that several hold.
     bool speaks_for(const Parameter& parameter, bool of_data_group) const;
@@ -89,6 +88,7 @@ private:
     const Plan& plan_;
     ModelContext context_;
     torch::Device device_;
+    bool tied_over_ranks_ = false;  ///< the head's weight is a copy of another rank's embedding
     std::vector<std::shared_ptr<Decoder>> chunks_;
     std::vector<std::unique_ptr<ZeroGate>> gates_;
     std::unique_ptr<DataParallel> dense_, experts_;

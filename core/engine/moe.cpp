@@ -199,10 +199,11 @@ torch::Tensor MoeMlp::through_experts(const torch::Tensor& tokens, const Counts&
     std::vector<Tensor> outputs;
     std::int64_t at = 0;
     for (std::size_t i = 0; i < own_.size(); ++i) {
-        if (per_expert[i] > 0) outputs.push_back(own_[i]->forward(tokens.narrow(0, at, per_expert[i])));
+        // Also without a token: its gradients are then zeros and come on every rank, so that all of them reduce alike.
+        outputs.push_back(own_[i]->forward(tokens.narrow(0, at, per_expert[i])));
         at += per_expert[i];
     }
-    return outputs.empty() ? tokens : at::cat(outputs);
+    return at::cat(outputs);
 }
 
 torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {

@@ -80,7 +80,7 @@ TEST_P(Layouts, TrainAsOneRankDoes) {
     const Plan plan = conformance_plan(GetParam().preset, GetParam().settings);
     const LayoutRun& one = reference(plan, GetParam().preset);
     const LayoutRun run = run_layout(plan, 10);
-    ASSERT_EQ(run.failure, "");
+    ASSERT_TRUE(run.failure.empty()) << run.failure;
     std::string where;
     EXPECT_LT(largest_relative_difference(run.gradients, one.gradients, &where), 1e-5) << where;
     for (std::size_t step = 0; step < one.losses.size(); ++step) {
