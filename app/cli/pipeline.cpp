@@ -9,6 +9,7 @@
 #include "core/base/nearest.h"
 #include "core/schedule/advice.h"
 #include "core/schedule/chrome_trace.h"
+#include "core/schedule/schedule_file.h"
 #include "core/schedule/svg.h"
 
 namespace plimsoll::cli {
@@ -22,6 +23,7 @@ struct Arguments {
     std::vector<double> forward, backward_input, backward_weight, send;
     bool json = false;
     std::string svg, trace;
+    std::string list, save_list;
 };
 
 Result<Schedule> schedule_named(const std::string& name) {
@@ -34,6 +36,14 @@ Result<Schedule> schedule_named(const std::string& name) {
 
 /// What-if values on top of the plan; the cluster need not have that many GPUs.
 Result<Plan> with_options(Plan plan, const Arguments& arguments) {
+    if (!arguments.list.empty()) {
+        const auto list = read_schedule(arguments.list);
+        if (!list) return tl::unexpected(list.error());
+        plan.layout = laid_out_as(plan.layout, *list);
+        plan.layout.schedule_file = arguments.list;
+    } else if (!arguments.schedule.empty()) {
+        plan.layout.schedule_file.clear();
+    }
     if (!arguments.schedule.empty()) {
         const auto kind = schedule_named(arguments.schedule);
         if (!kind) return tl::unexpected(kind.error());
@@ -85,14 +95,17 @@ Result<StageTimes> stage_times(const Plan& plan, const Arguments& arguments) {
     return times;
 }
 
-Result<void> write_pictures(const Pipeline& pipeline, const Arguments& arguments) {
-    for (const auto& [path, drawn] :
-         {std::pair{&arguments.svg, &pipeline_svg}, std::pair{&arguments.trace, &chrome_trace}}) {
+std::string list_of(const Pipeline& pipeline) { return schedule_text(pipeline.schedule); }
+
+Result<void> write_files(const Pipeline& pipeline, const Arguments& arguments) {
+    for (const auto& [path, written_as] : {std::pair{&arguments.svg, &pipeline_svg},
+                                           {&arguments.trace, &chrome_trace},
+                                           {&arguments.save_list, &list_of}}) {
         if (path->empty()) continue;
         std::error_code ignored;
         if (std::filesystem::equivalent(*path, arguments.plan.plan, ignored))
             return bad_input("{} is the plan itself: name another file", *path);
-        if (auto written = write_file_atomic(*path, drawn(pipeline)); !written) return written;
+        if (auto written = write_file_atomic(*path, written_as(pipeline)); !written) return written;
     }
     return {};
 }
@@ -106,7 +119,7 @@ Result<int> pipeline(Arguments& arguments) {
     if (!times) return tl::unexpected(times.error());
     const auto laid_out = simulate_pipeline(*plan, *std::move(times));
     if (!laid_out) return tl::unexpected(laid_out.error());
-    if (const auto written = write_pictures(*laid_out, arguments); !written) return tl::unexpected(written.error());
+    if (const auto written = write_files(*laid_out, arguments); !written) return tl::unexpected(written.error());
     say(arguments.json ? pipeline_json(*plan, *laid_out).dump(2) + "\n" : pipeline_report(*plan, *laid_out));
     return 0;
 }
@@ -132,6 +145,10 @@ void add_pipeline(CLI::App& app, Work& work) {
     times("--backward-input", arguments->backward_input, "Time of the input's gradient");
     times("--backward-weight", arguments->backward_weight, "Time of the weights' gradient");
     times("--send", arguments->send, "Time from stage to stage: one for all links, or one each");
+    command->add_option("--list", arguments->list, "Follow the operations of a file, with its ranks and micro-batches")
+        ->type_name("FILE");
+    command->add_option("--save-list", arguments->save_list, "Also write the operations as a file for --list")
+        ->type_name("FILE");
     command->add_flag("--json", arguments->json, "JSON: bubble, ranks, stages and every operation with its times");
     command->add_option("--svg", arguments->svg, "Also draw the timeline as SVG")->type_name("FILE");
     command->add_option("--trace", arguments->trace, "Also write a Chrome trace, which Perfetto opens")

@@ -44,7 +44,7 @@ Result<Pipeline> simulate_pipeline(const Plan& plan, StageTimes times) {
     const auto kind = plan.layout.pp > 1 ? plan.layout.schedule : Schedule::OneFOneB;
     auto schedule = plan_schedule(plan, times);
     auto pipeline = laid_out(kind, std::move(schedule), std::move(times));
-    if (plan.layout.pp <= 1 || plan.layout.schedule_file.empty()) return std::move(pipeline).map(with_closed_form);
+    if (plan.layout.schedule_file.empty()) return std::move(pipeline).map(with_closed_form);
     if (pipeline) pipeline->file = plan.layout.schedule_file;
     return pipeline;
 }

@@ -130,31 +130,6 @@ private:
     const std::string& what_;
 };
 
-Result<void> fits_plan(const PipelineSchedule& schedule, const Plan& plan) {
-    const auto& layout = plan.layout;
-    const auto& file = layout.schedule_file;
-    if (schedule.ranks != layout.pp)
-        return bad_input(
-            "{} (layout.schedule_file) is for {} pipeline ranks, but layout.pp is {}; set it to {} or take another "
-            "file",
-            file, schedule.ranks, layout.pp, schedule.ranks);
-    if (schedule.micro_batches != layout.accumulation)
-        return bad_input(
-            "{} (layout.schedule_file) is for {} micro-batches, but layout.accumulation is {}; set it to {} or take "
-            "another file",
-            file, schedule.micro_batches, layout.accumulation, schedule.micro_batches);
-    if (schedule.chunks == chunks_per_rank(plan) && schedule.placement == placement_of(layout.schedule)) return {};
-    const auto cure =
-        schedule.placement == Placement::V ? std::string("set layout.schedule to zb-v")
-        : schedule.chunks == 1
-            ? std::string("set layout.schedule to 1f1b")
-            : fmt::format("set layout.schedule to interleaved-1f1b and layout.chunks to {}", schedule.chunks);
-    return bad_input("{} (layout.schedule_file) lays {} chunk{} on a rank{}, but layout.schedule {} does not; {}", file,
-                     schedule.chunks, schedule.chunks == 1 ? "" : "s",
-                     schedule.placement == Placement::V ? ", folded" : "",
-                     schedule_names[static_cast<std::size_t>(layout.schedule)], cure);
-}
-
 }  // namespace
 
 Result<PipelineSchedule> schedule_from_json(const Json& json, const std::string& what) {
@@ -184,23 +159,6 @@ Result<PipelineSchedule> read_schedule(const std::filesystem::path& path) {
 
 Result<void> write_schedule(const std::filesystem::path& path, const PipelineSchedule& schedule) {
     return write_file_atomic(path, schedule_text(schedule));
-}
-
-Result<PipelineSchedule> plan_schedule(const Plan& plan) { return plan_schedule(plan, relative_stage_times(plan)); }
-
-Result<PipelineSchedule> plan_schedule(const Plan& plan, const StageTimes& times) {
-    const auto& layout = plan.layout;
-    if (layout.pp > max_schedule_ops || layout.accumulation > max_schedule_ops)
-        return bad_input("{} stages x {} micro-batches are more than can be laid out", layout.pp, layout.accumulation);
-    if (layout.pp <= 1 || layout.schedule_file.empty())
-        return make_schedule(layout.pp > 1 ? layout.schedule : Schedule::OneFOneB,
-                             {static_cast<int>(layout.pp), static_cast<int>(layout.accumulation),
-                              static_cast<int>(chunks_per_rank(plan))},
-                             times);
-    auto schedule = read_schedule(layout.schedule_file);
-    if (!schedule) return bad_input("layout.schedule_file: {}", schedule.error().message);
-    if (auto fits = fits_plan(*schedule, plan); !fits) return tl::unexpected(fits.error());
-    return schedule;
 }
 
 }  // namespace plimsoll

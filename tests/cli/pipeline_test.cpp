@@ -50,6 +50,28 @@ TEST_F(PipelineTest, PicturesAreWritten) {
     EXPECT_GT(Json::parse(traced).size(), 10u);
 }
 
+TEST_F(PipelineTest, AListIsSavedAndFollowed) {
+    const auto list = (folder / "list.json").string();
+    const std::vector<std::string> zb_v{"pipeline", "llama-7b",   "--stages", "4",     "--micro-batches",
+                                        "8",        "--schedule", "zb-v",     "--json"};
+    auto saving = zb_v;
+    saving.insert(saving.end(), {"--save-list", list});
+    const Json made = json_of(plimsoll(saving));
+    const Json followed = json_of(plimsoll({"pipeline", "llama-7b", "--list", list, "--json"}));
+    EXPECT_EQ(followed["ranks"], made["ranks"]);
+    EXPECT_EQ(followed["file"], list);
+    EXPECT_THAT(plimsoll({"pipeline", "llama-7b", "--list", list}).out,
+                HasSubstr("list.json: 4 ranks x 2 chunks, 8 micro-batches"));
+
+    const Output other = plimsoll({"pipeline", "llama-7b", "--list", list, "--micro-batches", "9"});
+    EXPECT_EQ(other.code, 2);
+    EXPECT_THAT(other.err, HasSubstr("is for 8 micro-batches, but layout.accumulation is 9"));
+    std::ofstream(list) << "{}";
+    const Output broken = plimsoll({"pipeline", "llama-7b", "--list", list});
+    EXPECT_EQ(broken.code, 2);
+    EXPECT_THAT(broken.err, HasSubstr("is no pipeline schedule"));
+}
+
 TEST_F(PipelineTest, BadInputIsOneSentence) {
     const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) {
         arguments.insert(arguments.begin(), {"pipeline", "llama-7b"});

@@ -112,6 +112,25 @@ TEST_F(ScheduleFile, WithoutOneThePlansScheduleIsMade) {
     EXPECT_EQ(plan_schedule(plan)->ops, make_schedule(Schedule::OneFOneB, {1, 8})->ops);
 }
 
+TEST_F(ScheduleFile, ALayoutTakesTheShapeOfAList) {
+    for (std::size_t k = 0; k < schedule_names.size(); ++k) {
+        const auto kind = static_cast<Schedule>(k);
+        const auto list = *make_schedule(kind, {4, 8, 3});
+        ASSERT_TRUE(write_schedule(file(), list));
+        for (const auto before : {Schedule::OneFOneB, Schedule::Interleaved, Schedule::VMin, kind}) {
+            auto plan = four_stages();
+            plan.layout.schedule = before;
+            plan.layout.pp = 2;
+            plan.layout = laid_out_as(plan.layout, list);
+            plan.layout.schedule_file = file().string();
+            ASSERT_TRUE(plan_schedule(plan)) << schedule_names[k] << ": " << plan_schedule(plan).error().message;
+            if (before == kind) {
+                EXPECT_EQ(plan.layout.schedule, kind);
+            }
+        }
+    }
+}
+
 TEST_F(ScheduleFile, HasToFitThePlan) {
     auto plan = four_stages();
     plan.layout.schedule_file = file().string();
@@ -130,6 +149,9 @@ TEST_F(ScheduleFile, HasToFitThePlan) {
     EXPECT_THAT(error(Schedule::GPipe, {4, 8}), HasSubstr("set layout.schedule to 1f1b"));
     plan.layout.schedule = Schedule::DualPipeV;
     EXPECT_EQ(error(Schedule::VMin, {4, 8}), "");
+    plan.layout.pp = 1;
+    EXPECT_THAT(plan_schedule(plan).error().message, HasSubstr("layout.pp is 1; clear it"));
+    plan.layout.pp = 4;
     std::filesystem::remove(file());
     EXPECT_THAT(plan_schedule(plan).error().message, HasSubstr("layout.schedule_file: "));
 }

@@ -26,6 +26,11 @@ WhatIf whatIfOf(const Plan& plan) {
 }
 
 Plan withWhatIf(Plan plan, const WhatIf& tried) {
+    // A list from a file has the plan's shape only.
+    const WhatIf own = whatIfOf(plan);
+    if (tried.schedule != own.schedule || tried.ranks != own.ranks || tried.microBatches != own.microBatches ||
+        tried.chunks != own.chunks)
+        plan.layout.schedule_file.clear();
     plan.layout.schedule = tried.schedule;
     plan.layout.pp = tried.ranks;
     plan.layout.accumulation = tried.microBatches;
