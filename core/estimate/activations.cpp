@@ -61,7 +61,7 @@ public:
     void mlp(bool t5) {
         norm(SavedKind::Block);
         add("MLP input", SavedKind::Block, z_.hidden());
-        if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts);
+        if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         inner(t5);
         if (model_.moe()) add("expert outputs", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
@@ -71,23 +71,25 @@ public:
     std::vector<SavedTensor> take() { return std::move(tensors_); }
 
 private:
-    void add(std::string_view what, SavedKind kind, Count bytes) {
-        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_});
+    void add(std::string_view what, SavedKind kind, Count bytes) { add(what, kind, bytes, z_.e); }
+    /// With the bytes of an element that can be compressed, or 0.
+    void add(std::string_view what, SavedKind kind, Count bytes, std::int64_t element) {
+        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element});
     }
 
     void norm(SavedKind input) {
         add(input == SavedKind::Input ? "layer input" : "norm input", input, z_.hidden());
-        add("norm statistics", SavedKind::Statistics, share(z_.statistic * z_.sb, z_.sigma));
+        add("norm statistics", SavedKind::Statistics, share(z_.statistic * z_.sb, z_.sigma), 0);
     }
 
     void core() {
         if (!z_.eager) {
-            add("log-sum-exp", SavedKind::AttentionCore, 4 * z_.heads * z_.sb);
+            add("log-sum-exp", SavedKind::AttentionCore, 4 * z_.heads * z_.sb, 0);
             return;
         }
         add("softmax output", SavedKind::AttentionCore, z_.e * z_.scores());
         if (z_.mask > 0) {
-            add("softmax dropout mask", SavedKind::AttentionCore, z_.mask * z_.scores());
+            add("softmax dropout mask", SavedKind::AttentionCore, z_.mask * z_.scores(), 0);
             add("softmax dropout output", SavedKind::AttentionCore, z_.e * z_.scores());
         }
         if (z_.repeated) add("repeated keys and values", SavedKind::AttentionCore, 2 * z_.e * z_.sb * (z_.q - z_.k));
@@ -107,12 +109,12 @@ private:
                 break;
         }
         if (t5 && z_.mask > 0) {
-            add("inner dropout mask", SavedKind::Block, z_.routed * z_.mask * z_.sb * z_.f);
+            add("inner dropout mask", SavedKind::Block, z_.routed * z_.mask * z_.sb * z_.f, 0);
             add("inner dropout output", SavedKind::Block, z_.inner());
         }
     }
 
-    void dropout(std::string_view what) { add(what, SavedKind::Block, share(z_.mask * z_.sb * z_.h, z_.sigma)); }
+    void dropout(std::string_view what) { add(what, SavedKind::Block, share(z_.mask * z_.sb * z_.h, z_.sigma), 0); }
 
     const Model& model_;
     Sizes z_;
@@ -137,6 +139,16 @@ std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind) {
     return list.take();
 }
 
+std::vector<SavedTensor> compressed(std::vector<SavedTensor> tensors) {
+    constexpr std::int64_t block = 256;
+    for (auto& tensor : tensors) {
+        if (tensor.element == 0) continue;
+        const Count elements = share(tensor.bytes, tensor.element);
+        tensor.bytes = elements + 4 * share(elements, block);
+    }
+    return tensors;
+}
+
 Count kept(const std::vector<SavedTensor>& tensors, Recompute mode) {
     Count sum;
     for (const auto& tensor : tensors)
@@ -146,8 +158,9 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode) {
 
 Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode) {
     const Sizes z(plan);
+    const bool packed = plan.layout.compress_activations;
     Count after_core;
-    for (const auto& tensor : tensors)
+    for (const auto& tensor : packed&& mode != Recompute::Full ? compressed(tensors) : tensors)
         if (tensor.after_core) after_core += tensor.bytes;
     const Count h = z.hidden(), queries = z.e * z.sb * z.q, keys = z.e * z.sb * z.k;
     const Count matrix = z.e * z.h * z.f;
@@ -158,11 +171,14 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     const Count in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
     const Count again = kept(tensors, Recompute::None) - kept(tensors, mode);
 
+    const Count op = std::max((plan.model.gated_mlp() ? 2 : 1) * z.inner(), z.eager ? scores : 2 * queries + 2 * keys);
+    const Count unpacked = !packed ? Count(0) : mode == Recompute::Full ? h : op;
+
     // Differences stop at 0: what is freed can exceed what the attention core needs, and the MLP is then the peak.
-    if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h;
+    if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h + unpacked;
     if (mode == Recompute::Selective)
-        return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core);
-    return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core);
+        return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core) + unpacked;
+    return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core) + unpacked;
 }
 
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }

@@ -18,7 +18,8 @@ struct SavedTensor {
     std::string_view what;
     SavedKind kind = SavedKind::Block;
     Count bytes;
-    bool after_core = false;  ///< saved after the attention core, so freed before its backward
+    bool after_core = false;   ///< saved after the attention core, so freed before its backward
+    std::int64_t element = 0;  ///< bytes an element where compress_activations takes it, else 0
 };
 
 enum class LayerKind { Decoder, T5Encoder, T5Decoder };
@@ -58,6 +59,12 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 /// stage_activations); its MLP has a dropout inside.
 std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind);
 
+/// The tensors as layout.compress_activations keeps them: block-wise int8, 1 B an element and an fp32 scale of 4 B a
+/// block of 256, for the floating-point tensors of the layers, the input that full recomputation keeps included.
+/// Dropout masks, norm statistics and the attention's log-sum-exp stay as they are. (ActNN, Chen et al. 2021, goes down
+/// to 2 bits.)
+std::vector<SavedTensor> compressed(std::vector<SavedTensor> tensors);
+
 /// Sum of saved_tensors that stay until the backward pass in `mode`.
 Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 
@@ -72,6 +79,10 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 ///     none          max(M, C) + H
 ///     selective     max(M + H, the core again + C + H + 3 Q + 2 K)
 ///     full          the layer again + max(M + 2 H, C + 3 H)
+///
+/// With layout.compress_activations each op's tensors are unpacked for its backward: U = max(F, twice with a gated MLP;
+/// 2 Q + 2 K, eager S) comes on top, A counts as compressed, and full recomputation unpacks the layer's input, H, and
+/// then keeps what it computes again as it is.
 ///
 /// The waiting H, Q and K are gradients and outputs, counted on Plimsoll's engine (eager LibTorch on the CPU), whose
 /// measured peaks this reproduces.

@@ -14,42 +14,6 @@ constexpr std::int64_t live_parameters = 1'000'000'000;
 
 }  // namespace
 
-// At the peak, in the backward of log_softmax, three fp32 copies of [tokens, V] are alive: log_softmax's output, the
-// gradient of its output and the gradient of its input (the logits themselves are freed after the forward). The head's
-// backward then holds the logits' gradient, the gradient of the head's matrix and that of its input: with few tokens
-// that is more. Micro-batches in flight behind this one keep log_softmax's output.
-Count logits_peak(const Plan& plan) {
-    const Count vocabulary = share(plan.model.vocab_size, plan.layout.tp);
-    const auto e = bytes_of(plan.numerics.dtype);
-    const Count head = e * (tokens(plan) * vocabulary + (vocabulary + tokens(plan)) * plan.model.hidden_size);
-    return std::max(12 * tokens(plan) * vocabulary, head);
-}
-
-Term logits_term(const Plan& plan, std::int64_t in_flight) {
-    const Count vocabulary = share(plan.model.vocab_size, plan.layout.tp);
-    const Count waiting = (in_flight - 1) * (4 * tokens(plan) * vocabulary);
-    const auto e = bytes_of(plan.numerics.dtype);
-    auto formula = logits_peak(plan) == 12 * tokens(plan) * vocabulary
-                       ? fmt::format(
-                             "tokens × V × (4 B log-softmax + 4 B its gradient + 4 B gradient of the fp32 logits) "
-                             "= {} × {} × 12",
-                             number(tokens(plan)), number(vocabulary))
-                       : fmt::format(
-                             "{0} B × (T V + V h + T h), gradients of logits, head and its input = {0} × ({1} × "
-                             "{2} + {2} × {3} + {1} × {3})",
-                             e, number(tokens(plan)), number(vocabulary), number(plan.model.hidden_size));
-    if (in_flight > 1)
-        formula += fmt::format(" + {} waiting micro-batches × 4 B × {} × {}", in_flight - 1, number(tokens(plan)),
-                               number(vocabulary));
-    return {
-        "logits_and_loss",
-        "Logits and loss",
-        Category::Buffers,
-        (logits_peak(plan) + waiting).value(),
-        std::move(formula),
-        "cross-entropy on fp32 logits, measured on Plimsoll's engine; vocabulary split by tp (Shoeybi et al. 2019)"};
-}
-
 std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice) {
     const auto& layout = plan.layout;
     const auto e = bytes_of(plan.numerics.dtype);

@@ -86,13 +86,14 @@ Result<MemoryEstimate> estimate_memory(const Plan& plan) {
     estimate.parameters = count_parameters(plan.model).total;
     estimate.usable = *usable;
     const LayerActivations layer(plan);
-    const auto alive =
-        peaks_in_flight(plan.layout.schedule, plan.layout.pp, plan.layout.accumulation, plan.layout.chunks);
-    std::size_t stage = 0;
+    const auto alive = peaks_in_flight(plan);
+    if (!alive) return tl::unexpected(alive.error());
     for (const auto& slice : slices(plan)) {
-        estimate.stages.push_back(rank_memory(plan, layer, slice, static_cast<std::int64_t>(stage), alive[stage]));
-        ++stage;
+        const auto held = (*alive)[static_cast<std::size_t>(slice.rank)];
+        estimate.stages.push_back(rank_memory(plan, layer, slice, slice.rank, held));
         auto host = host_states(plan, slice);
+        if (plan.layout.offload_activations)
+            host.push_back(host_activations(plan, layer, slice, {held, chunks_per_rank(plan)}));
         if (const auto bytes = sum(host).value(); bytes > estimate.host) {
             estimate.host = bytes;
             estimate.host_terms = std::move(host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/estimate/terms.h"
+#include "core/estimate/optimizer_state.h"
 
 namespace plimsoll {
 namespace {
@@ -12,19 +12,8 @@ struct State {
     bool sharded;
 };
 
-Count shard(const Slice& slice, const Sharding& groups, bool sharded) {
-    if (!sharded) return slice.total;
-    return share(slice.dense(), groups.dense) + share(slice.experts, groups.experts);
-}
-
 std::string formula(const State& state, const Slice& slice, const Sharding& groups) {
-    const auto number = [](Count count) { return format_count(count.value()); };
-    if (!state.sharded || (groups.dense == 1 && groups.experts == 1))
-        return fmt::format("{0} B × P = {0} × {1}", state.bytes, number(slice.total));
-    if (slice.experts > 0)
-        return fmt::format("{0} B × (D / N + X / M) = {0} × ({1} / {2} + {3} / {4}); D dense and X expert parameters",
-                           state.bytes, number(slice.dense()), groups.dense, number(slice.experts), groups.experts);
-    return fmt::format("{0} B × P / N = {0} × {1} / {2}; N = dp × cp", state.bytes, number(slice.total), groups.dense);
+    return shard_formula(state.bytes, slice, groups, state.sharded);
 }
 
 std::string parameters_formula(const State& state, const Slice& slice, const Plan& plan) {
@@ -48,7 +37,8 @@ std::vector<Term> model_states(const Plan& plan, const Slice& slice) {
     const bool half = plan.numerics.dtype != Dtype::Fp32;
     const State weights{bytes_of(plan.numerics.dtype), layout.zero_stage >= 3};
     const State gradients{half && plan.numerics.fp32_gradients ? 4 : weights.bytes, layout.zero_stage >= 2};
-    const State masters{4, layout.zero_stage >= 1}, moments{8, layout.zero_stage >= 1};
+    const State masters{4, layout.zero_stage >= 1};
+    const auto moments = optimizer_state(plan, slice, layout.zero_stage >= 1);
     const auto bytes = [&](const State& state) { return (state.bytes * shard(slice, groups, state.sharded)).value(); };
     const auto moved = [](const char* what, Offload where) {
         return fmt::format("0 on the device: {} {}", what,
@@ -74,10 +64,9 @@ std::vector<Term> model_states(const Plan& plan, const Slice& slice) {
             {"master_weights", "Master weights (fp32)", Category::Optimizer, optimizer_away ? 0 : bytes(masters),
              optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, slice, groups),
              "mixed precision (Micikevicius et al. 2018); " + std::string(zero_source)});
-    terms.push_back(
-        {"adam_moments", "Adam moments (fp32)", Category::Optimizer, optimizer_away ? 0 : bytes(moments),
-         optimizer_away ? moved("the pair of moments", layout.offload_optimizer) : formula(moments, slice, groups),
-         "AdamW keeps a mean and a variance, 4 B each; " + std::string(zero_source)});
+    terms.push_back({moments.key, moments.name, Category::Optimizer, optimizer_away ? 0 : moments.bytes.value(),
+                     optimizer_away ? moved("the optimizer's state", layout.offload_optimizer) : moments.formula,
+                     moments.source});
     return terms;
 }
 
@@ -87,18 +76,20 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
     const auto number = [](Count count) { return format_count(count.value()); };
     const Count own = shard(slice, groups, true);
     std::vector<Term> terms;
-    const auto add = [&](const char* key, const char* name, Category category, Count bytes, std::string text,
+    const auto add = [&](std::string key, std::string name, Category category, Count bytes, std::string text,
                          const char* source) {
-        terms.push_back({key, name, category, bytes.value(), std::move(text), source});
+        terms.push_back({std::move(key), std::move(name), category, bytes.value(), std::move(text), source});
     };
     const auto per_parameter = [&](std::int64_t bytes) { return formula({bytes, true}, slice, groups); };
 
     constexpr auto offload = "ZeRO-Offload (Ren et al. 2021), section 4";
     if (layout.offload_optimizer == Offload::Cpu) {
         add("host_master_weights", "Master weights (fp32)", Category::Optimizer, 4 * own, per_parameter(4), offload);
-        add("host_adam_moments", "Adam moments (fp32)", Category::Optimizer, 8 * own, per_parameter(8), offload);
-        add("host_gradients", "Gradients for the CPU's Adam (fp32)", Category::Gradients, 4 * own, per_parameter(4),
+        const auto moments = optimizer_state(plan, slice, true);
+        add(fmt::format("host_{}", moments.key), moments.name, Category::Optimizer, moments.bytes, moments.formula,
             offload);
+        add("host_gradients", "Gradients for the CPU's optimizer (fp32)", Category::Gradients, 4 * own,
+            per_parameter(4), offload);
     }
     if (layout.offload_optimizer == Offload::Nvme) {
         const Count largest = share(slice.largest, groups.dense);

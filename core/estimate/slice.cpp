@@ -6,7 +6,8 @@
 #include "core/base/result.h"
 #include "core/base/units.h"
 #include "core/plan/parameters.h"
-#include "core/schedule/times.h"
+#include "core/plan/recompute.h"
+#include "core/schedule/schedule.h"
 
 namespace plimsoll {
 namespace {
@@ -42,6 +43,14 @@ std::vector<Slice> slices(const Plan& plan) {
     const auto& m = plan.model;
     const auto layers = layers_per_rank(plan);
     const auto one = layer_slice(plan);
+    const auto where = stages_on_ranks(plan);
+    std::vector<std::vector<Slice::Run>> runs(layers.size());
+    std::int64_t next = 0;
+    int place = 0;
+    for (const auto count : layers_per_stage(plan)) {
+        runs[static_cast<std::size_t>(where.rank_of(place++))].push_back({next, count});
+        next += count;
+    }
     const Count h = m.hidden_size;
     const Count vocabulary = share(m.vocab_size, plan.layout.tp) * h;
     const Count norm = m.norm == Norm::LayerNorm ? 2 * h : h;
@@ -50,6 +59,8 @@ std::vector<Slice> slices(const Plan& plan) {
     std::vector<Slice> result;
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
         Slice slice;
+        slice.rank = static_cast<std::int64_t>(stage);
+        slice.runs = runs[stage];
         slice.first = stage == 0;
         slice.last = static_cast<std::int64_t>(stage) == head_rank(plan);
         slice.layers = layers[stage];
@@ -70,6 +81,15 @@ std::vector<Slice> slices(const Plan& plan) {
         result.push_back(slice);
     }
     return result;
+}
+
+std::int64_t Slice::recomputed(const Layout& layout, std::int64_t from, std::int64_t to) const {
+    std::int64_t sum = 0;
+    for (const auto& run : runs) {
+        const auto begin = std::max(run.first, from), end = std::min(run.first + run.count, to);
+        if (begin < end) sum += recomputed_layers(layout, begin, end - begin, rank);
+    }
+    return sum;
 }
 
 std::string Slice::formula() const {

@@ -15,6 +15,12 @@ namespace plimsoll {
 /// positions and MoE routers are on every rank. Expert parallelism splits the experts. A share that does not come out
 /// even is the largest one.
 struct Slice {
+    /// Consecutive layers of one of the rank's stages, counted over the model.
+    struct Run {
+        std::int64_t first = 0, count = 0;
+    };
+    std::int64_t rank = 0;  ///< of the pipeline
+    std::vector<Run> runs;
     std::int64_t layers = 0;          ///< decoder layers, and T5's encoder layers
     std::int64_t encoder_layers = 0;  ///< those of them that are T5 encoder layers
     bool first = false;               ///< holds the input embedding
@@ -30,6 +36,8 @@ struct Slice {
     Count total;
 
     Count dense() const { return total - experts; }
+    /// How many of the layers from `from` to `to` - 1 of the model it holds and `layout` recomputes.
+    std::int64_t recomputed(const Layout& layout, std::int64_t from, std::int64_t to) const;
     std::string formula() const;  ///< "131,072,000 embedding + 32 layers × 202,383,360 + …"
 };
 

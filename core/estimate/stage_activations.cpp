@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/estimate/terms.h"
+#include "core/estimate/end_activations.h"
 
 namespace plimsoll {
 namespace {
@@ -29,114 +29,128 @@ std::string written_out(const std::vector<SavedTensor>& tensors, Recompute mode)
     return text;
 }
 
-std::int64_t sequence_split(const Layout& layout) { return layout.sequence_parallel ? layout.tp : 1; }
-
-Count hidden_tensor(const Plan& plan) {
-    return share(bytes_of(plan.numerics.dtype) * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout));
-}
-
-/// A tensor kept outside the layers, for one micro-batch.
-struct EndTensor {
-    std::string_view what;
-    Count bytes;
-    bool head = false;  ///< freed once the head's backward is done
+/// A rank's layers by what they keep under `layout`.
+struct LayerCounts {
+    LayerCounts(const Plan& plan, const Layout& layout, const Slice& slice) {
+        const auto border = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
+        const auto all = border + plan.model.num_layers;
+        encoders = slice.encoder_layers;
+        decoders = slice.layers - slice.encoder_layers;
+        encoders_again = slice.recomputed(layout, 0, border);
+        decoders_again = slice.recomputed(layout, border, all);
+    }
+    std::int64_t encoders = 0, decoders = 0, encoders_again = 0, decoders_again = 0;
+    std::int64_t again() const { return encoders_again + decoders_again; }
+    std::int64_t whole() const { return encoders + decoders - again(); }
 };
 
-// T5 has both ends in each of its two stacks, and targets once.
-std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice) {
-    const bool t5 = plan.model.encoder_decoder();
-    const Count stacks = t5 ? 2 : 1;
-    const auto split = sequence_split(plan.layout);
-    const Count length = share(plan.data.sequence_length, plan.layout.cp);
-    std::vector<EndTensor> tensors;
-    if (slice.first) tensors.push_back({"token ids", stacks * 8 * tokens(plan)});
-    if (slice.first && plan.model.position == Position::Learned) tensors.push_back({"position ids", 8 * length});
-    // cos and sin, of half a head each
-    if (plan.model.position == Position::Rotary)
-        tensors.push_back(
-            {"rotary table", 2 * bytes_of(plan.numerics.dtype) * (length * (plan.model.head_size() / 2))});
-    if (slice.first && plan.model.dropout > 0)
-        tensors.push_back({"embedding dropout mask",
-                           stacks * share(mask_bytes(plan) * tokens(plan) * plan.model.hidden_size, split)});
-    if (slice.last) {
-        tensors.push_back({"final norm input", stacks * hidden_tensor(plan), true});
-        tensors.push_back({"norm statistics", stacks * share(statistic_bytes(plan) * tokens(plan), split), true});
-        tensors.push_back({t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan), true});
-        tensors.push_back({"targets", 8 * tokens(plan)});
-    }
-    return tensors;
+LayerCounts counts_in(const Plan& plan, const Slice& slice, Recompute mode) {
+    auto layout = plan.layout;
+    layout.recompute = mode;
+    return {plan, layout, slice};
 }
 
-// The head's part of a tied weight's gradient waits for the embedding's, until the end of the backward.
-Count tied_gradient(const Plan& plan, const Slice& slice) {
-    if (!plan.model.tied_head || !slice.first || !slice.last) return 0;
-    return bytes_of(plan.numerics.dtype) * share(plan.model.vocab_size, plan.layout.tp) * plan.model.hidden_size;
+/// "32 layers × 17,000,000", or "16 layers × 1,000 + 16 recomputed × 10".
+std::string layers_text(const char* what, std::int64_t layers, std::int64_t again, Count whole, Count recomputed) {
+    if (again == 0 || again == layers)
+        return fmt::format("{} {} × {}", layers, what, number(again == 0 ? whole : recomputed));
+    return fmt::format("({} {} × {} + {} recomputed × {})", layers - again, what, number(whole), again,
+                       number(recomputed));
 }
 
-std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight) {
-    std::string sum;
-    for (const auto& tensor : end_tensors(plan, slice))
-        sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", tensor.what, number(tensor.bytes));
-    return fmt::format("{} in flight × ({})", in_flight, sum);
+std::string kept_text(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight) {
+    const auto m = static_cast<std::size_t>(plan.layout.recompute);
+    const auto counts = counts_in(plan, slice, plan.layout.recompute);
+    const auto count = in_flight.chunks == 1 ? fmt::format("{}", in_flight.alive)
+                                             : fmt::format("{}/{}", in_flight.alive, in_flight.chunks);
+    auto text =
+        fmt::format("{} micro-batch{} in flight × {}", count, count == "1" ? "" : "es",
+                    layers_text("layers", counts.decoders, counts.decoders_again, layer.decoder[0], layer.decoder[m]));
+    if (counts.encoders > 0)
+        text += fmt::format(
+            " + {} × {}", count,
+            layers_text("encoder layers", counts.encoders, counts.encoders_again, layer.encoder[0], layer.encoder[m]));
+    if (plan.layout.compress_activations) text += ", floating-point numbers in 8 bits with a scale a block of 256";
+    return text;
 }
 
 }  // namespace
 
 LayerActivations::LayerActivations(const Plan& plan) {
-    const bool t5 = plan.model.encoder_decoder();
+    const bool t5 = plan.model.encoder_decoder(), packed = plan.layout.compress_activations;
     const auto tensors = saved_tensors(plan, t5 ? LayerKind::T5Decoder : LayerKind::Decoder);
     const auto encoder_tensors = t5 ? saved_tensors(plan, LayerKind::T5Encoder) : std::vector<SavedTensor>{};
+    const auto stored = packed ? compressed(tensors) : tensors;
+    const auto encoder_stored = packed ? compressed(encoder_tensors) : encoder_tensors;
     for (const auto mode : modes) {
         const auto m = static_cast<std::size_t>(mode);
-        decoder[m] = kept(tensors, mode);
-        encoder[m] = kept(encoder_tensors, mode);
+        decoder[m] = kept(stored, mode);
+        encoder[m] = kept(encoder_stored, mode);
         backward[m] = backward_peak(plan, tensors, mode);
     }
-    ops = written_out(tensors, plan.layout.recompute);
+    ops = written_out(stored, plan.layout.recompute);
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight, Recompute mode) {
     const auto m = static_cast<std::size_t>(mode);
+    const auto counts = counts_in(plan, slice, mode);
     StageActivations stage;
-    stage.layers = share(in_flight.alive * (slice.encoder_layers * layer.encoder[m] +
-                                            (slice.layers - slice.encoder_layers) * layer.decoder[m]),
-                         in_flight.chunks);
+    stage.kept = share(
+        in_flight.alive *
+            (counts.encoders_again * layer.encoder[m] + (counts.encoders - counts.encoders_again) * layer.encoder[0] +
+             counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0]),
+        in_flight.chunks);
+    stage.largest = counts.whole() > 0 ? std::max(layer.decoder[0], layer.encoder[0])
+                                       : std::max(layer.decoder[m], layer.encoder[m]);
+    stage.layers = plan.layout.offload_activations ? std::min(stage.kept, 2 * stage.largest) : stage.kept;
     if (slice.last) stage.loss = logits_peak(plan);
     for (const auto& tensor : end_tensors(plan, slice)) {
         stage.ends += in_flight.micro_batches() * tensor.bytes;
         if (tensor.head) stage.loss += tensor.bytes;
     }
-    stage.needed = layer.backward[m] + tied_gradient(plan, slice);
+    const Count again = counts.again() > 0 ? layer.backward[m] : Count(0);
+    const Count whole = counts.whole() > 0 ? layer.backward[0] : Count(0);
+    stage.needed = std::max(again, whole) + tied_gradient(plan, slice);
     stage.backward = stage.needed - stage.loss;
     return stage;
+}
+
+Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight) {
+    const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute);
+    return {"host_activations",
+            "Activations",
+            Category::Activations,
+            stage.kept.value(),
+            kept_text(plan, layer, slice, in_flight),
+            "all of them, as the first layer's leave last; vDNN (Rhu et al. 2016), ZeRO-Infinity (Rajbhandari et al. "
+            "2021), section 5.1"};
 }
 
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight) {
     const auto mode = plan.layout.recompute;
-    const auto m = static_cast<std::size_t>(mode);
     const auto stage = stage_activations(plan, layer, slice, in_flight, mode);
-    const auto decoders = slice.layers - slice.encoder_layers;
+    const auto counts = counts_in(plan, slice, mode);
+    const bool recomputes = counts.again() > 0;
 
     std::vector<Term> terms;
-    const auto count = in_flight.chunks == 1 ? fmt::format("{}", in_flight.alive)
-                                             : fmt::format("{}/{}", in_flight.alive, in_flight.chunks);
-    auto text = fmt::format("{} micro-batch{} in flight × {} layers × {}", count, count == "1" ? "" : "es", decoders,
-                            number(layer.decoder[m]));
-    if (slice.encoder_layers > 0)
-        text += fmt::format(" + {} × {} encoder layers × {}", count, slice.encoder_layers, number(layer.encoder[m]));
-    terms.push_back(
-        {"activations",
-         mode == Recompute::None ? "Activations" : fmt::format("Activations (recompute {})", recompute_names[m]),
-         Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
+    auto text = kept_text(plan, layer, slice, in_flight);
+    if (plan.layout.offload_activations)
+        text = fmt::format("at most two layers on their way = min(2 × {}, {}); all wait in host memory: {}",
+                           number(stage.largest), number(stage.kept), text);
+    terms.push_back({"activations",
+                     recomputes
+                         ? fmt::format("Activations (recompute {})", recompute_names[static_cast<std::size_t>(mode)])
+                         : "Activations",
+                     Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
 
     if (stage.ends > 0)
         terms.push_back({"end_activations", "Embedding and final norm", Category::Activations, stage.ends.value(),
                          ends_formula(plan, slice, in_flight.micro_batches()),
                          "op by op; Korthikanti et al. 2022, section 4.3"});
 
-    terms.push_back({"layer_backward", mode == Recompute::None ? "One layer's backward" : "One layer recomputed",
+    terms.push_back({"layer_backward", recomputes ? "One layer recomputed" : "One layer's backward",
                      Category::Activations, stage.backward.value(),
                      slice.last
                          ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}, G the "

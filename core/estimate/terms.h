@@ -29,7 +29,7 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice);
 /// What one layer keeps and needs, summed once for a plan.
 struct LayerActivations {
     explicit LayerActivations(const Plan& plan);
-    std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute
+    std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute, compressed where the plan says so
     std::array<Count, 3> backward;          ///< backward_peak of a decoder layer, by Recompute
     std::string ops;                        ///< what a decoder layer keeps, written out
 };
@@ -43,7 +43,9 @@ struct InFlight {
 
 /// Sizes of a stage's activations in one recomputation mode.
 struct StageActivations {
-    Count layers;    ///< micro-batches in flight x layers x what a layer keeps; chunks count for their part
+    Count kept;      ///< micro-batches in flight x layers x what a layer keeps; chunks count for their part
+    Count largest;   ///< of one layer and micro-batch
+    Count layers;    ///< what of it is on the device: all, or two layers' worth with offload_activations
     Count ends;      ///< outside the layers: token ids, positions, embedding dropout, final norm, head input, targets
     Count loss;      ///< last stage: the logits' copies and the ends that are freed before the layers' backward
     Count needed;    ///< one layer's backward, with the gradient of a tied head that waits meanwhile
@@ -52,10 +54,12 @@ struct StageActivations {
 };
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight, Recompute mode);
+/// What the rank's layers keep in host memory. Only with offload_activations.
+Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight);
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight);
 
-/// The logits' copies of one micro-batch at their peak (see logits_term).
+/// The logits' copies of one micro-batch, or of one of loss_chunks pieces of it, at their peak (see logits_term).
 Count logits_peak(const Plan& plan);
 /// Last stage only.
 Term logits_term(const Plan& plan, std::int64_t in_flight);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/schedule/check.h"
+#include "core/schedule/schedule_file.h"
 
 namespace plimsoll {
 namespace {
@@ -59,6 +60,17 @@ std::vector<std::int64_t> peaks_in_flight(Schedule kind, std::int64_t ranks, std
         default:
             return counted(kind, p, m, chunks);
     }
+}
+
+Result<std::vector<std::int64_t>> peaks_in_flight(const Plan& plan) {
+    const auto& layout = plan.layout;
+    if (layout.schedule_file.empty())
+        return peaks_in_flight(layout.schedule, layout.pp, layout.accumulation, layout.chunks);
+    return plan_schedule(plan).map([](const PipelineSchedule& schedule) {
+        std::vector<std::int64_t> peaks;
+        for (int rank = 0; rank < schedule.ranks; ++rank) peaks.push_back(peak_in_flight(schedule, rank));
+        return peaks;
+    });
 }
 
 }  // namespace plimsoll

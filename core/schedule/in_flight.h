@@ -17,4 +17,7 @@ namespace plimsoll {
 std::vector<std::int64_t> peaks_in_flight(Schedule kind, std::int64_t ranks, std::int64_t micro_batches,
                                           std::int64_t chunks);
 
+/// The same for the plan, counted on its list where layout.schedule_file is set. Error where plan_schedule refuses it.
+Result<std::vector<std::int64_t>> peaks_in_flight(const Plan& plan);
+
 }  // namespace plimsoll

@@ -28,6 +28,26 @@ struct Gpt {
     std::int64_t s, b, h, a;
 };
 
+// Half as many bytes for bf16 and a scale a block; log-sum-exp and the norms' statistics as they are.
+TEST(Compression, TakesTheFloatingPointTensors) {
+    const auto plan = gpu_plan("llama-7b");
+    const std::int64_t s = 2048, small = 4 * 32 * s + 2 * 4 * s;
+    const auto tensors = saved_tensors(plan, LayerKind::Decoder);
+    const auto whole = kept(tensors, Recompute::None).value();
+    EXPECT_EQ(kept(compressed(tensors), Recompute::None).value(), (whole - small) / 2 * 65 / 64 + small);
+    EXPECT_EQ(kept(compressed(tensors), Recompute::Full).value(), s * 4096 * 65 / 64);
+}
+
+TEST(Compression, LeavesDropoutMasks) {
+    const auto plan = gpu_plan("gpt2", {"model.dropout=0.1", "numerics.attention=eager"});
+    const auto tensors = saved_tensors(plan, LayerKind::Decoder), packed = compressed(tensors);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const bool stays = tensors[i].what.find("mask") != std::string_view::npos ||
+                           tensors[i].what.find("statistics") != std::string_view::npos;
+        EXPECT_EQ(packed[i].bytes == tensors[i].bytes, stays) << tensors[i].what;
+    }
+}
+
 TEST(Korthikanti, BlockWithoutParallelism) {
     for (const auto& preset : {"gpt2", "gpt2-xl", "gpt-3-175b"}) {
         const Gpt g(preset);

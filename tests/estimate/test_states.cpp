@@ -48,6 +48,46 @@ TEST(ModelStates, Fp32GradientsTakeFourBytes) {
 }
 
 // The 175B shape has 174,604,259,328 parameters (transformers' GPT2LMHeadModel); 16 B each.
+Bytes optimizer_bytes(const std::string& key, const std::string& preset, std::vector<std::string> settings) {
+    const auto rank = estimated(gpu_plan(preset, settings)).stages.at(0);
+    EXPECT_EQ(rank.find("adam_moments") != nullptr, key == "adam_moments");
+    return bytes_of_term(rank, key);
+}
+
+TEST(OptimizerStates, EachOptimizerKeepsItsOwn) {
+    const std::int64_t p = 6'738'415'616;
+    EXPECT_EQ(optimizer_bytes("lamb_moments", "llama-7b", {"optimizer.kind=lamb"}), 8 * p);
+    EXPECT_EQ(optimizer_bytes("momentum", "llama-7b", {"optimizer.kind=sgd"}), 4 * p);
+    EXPECT_EQ(optimizer_bytes("momentum", "llama-7b", {"optimizer.kind=sgd", "optimizer.momentum=0"}), 0);
+    // Two moments of a byte, and for each block of 256 a scale of 4.
+    EXPECT_EQ(optimizer_bytes("adam_moments_8bit", "llama-7b", {"optimizer.kind=adamw-8bit"}), 2 * (p + 4 * (p / 256)));
+    EXPECT_EQ(optimizer_bytes("adam_moments_8bit", "llama-7b",
+                              {"optimizer.kind=adamw-8bit", "layout.dp=4", "layout.zero_stage=1"}),
+              2 * (p / 4 + 4 * (p / 4 / 256)));
+}
+
+TEST(OptimizerStates, AdafactorKeepsARowAndAColumn) {
+    // LLaMA-7B, h 4096, f 11008: q, k, v, o 8192 each, gate, up, down 15104 each, two norms.
+    const std::int64_t layer = 4 * 8192 + 3 * 15104 + 2 * 4096;
+    EXPECT_EQ(optimizer_bytes("second_moment_factors", "llama-7b", {"optimizer.kind=adafactor"}),
+              4 * (32 * layer + 2 * (32000 + 4096) + 4096));
+    // GPT-2, h 768: one matrix 768 x 2304 for q, k and v, biases whole, learned positions, a tied head.
+    const std::int64_t block = (768 + 2304) + (768 + 768) + (2304 + 768) + 2 * (768 + 3072) + (3072 + 768) + 4 * 768;
+    EXPECT_EQ(optimizer_bytes("second_moment_factors", "gpt2", {"optimizer.kind=adafactor"}),
+              4 * (12 * block + (50257 + 768) + (1024 + 768) + 2 * 768));
+    // Mixtral: eight experts and a router of 8 x 4096.
+    const std::int64_t moe = (4096 + 4096) * 2 + (4096 + 1024) * 2 + 8 * 3 * (4096 + 14336) + (8 + 4096) + 2 * 4096;
+    EXPECT_EQ(optimizer_bytes("second_moment_factors", "mixtral-8x7b", {"optimizer.kind=adafactor"}),
+              4 * (32 * moe + 2 * (32000 + 4096) + 4096));
+}
+
+TEST(OptimizerStates, MoveToTheHostToo) {
+    const auto estimate = estimated(gpu_plan(
+        "llama-7b", {"layout.dp=4", "layout.zero_stage=2", "layout.offload_optimizer=cpu", "optimizer.kind=sgd"}));
+    EXPECT_EQ(bytes_of_term(estimate.stages.at(0), "momentum"), 0);
+    EXPECT_EQ(estimate.host, (4 + 4 + 4) * 6'738'415'616 / 4);
+}
+
 TEST(ModelStates, Gpt3OverItsRanks) {
     const auto whole = estimated(gpu_plan("gpt-3-175b")).stages.at(0);
     EXPECT_EQ(states(whole), 16 * 174'604'259'328);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/end_activations.h"
+
+namespace plimsoll {
+namespace {
+
+std::int64_t sequence_split(const Layout& layout) { return layout.sequence_parallel ? layout.tp : 1; }
+
+Count hidden_tensor(const Plan& plan) {
+    return share(bytes_of(plan.numerics.dtype) * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout));
+}
+
+}  // namespace
+
+std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice) {
+    const bool t5 = plan.model.encoder_decoder();
+    const Count stacks = t5 ? 2 : 1;
+    const auto split = sequence_split(plan.layout);
+    const Count length = share(plan.data.sequence_length, plan.layout.cp);
+    std::vector<EndTensor> tensors;
+    if (slice.first) tensors.push_back({"token ids", stacks * 8 * tokens(plan)});
+    if (slice.first && plan.model.position == Position::Learned) tensors.push_back({"position ids", 8 * length});
+    // cos and sin, of half a head each
+    if (plan.model.position == Position::Rotary)
+        tensors.push_back(
+            {"rotary table", 2 * bytes_of(plan.numerics.dtype) * (length * (plan.model.head_size() / 2))});
+    if (slice.first && plan.model.dropout > 0)
+        tensors.push_back({"embedding dropout mask",
+                           stacks * share(mask_bytes(plan) * tokens(plan) * plan.model.hidden_size, split)});
+    if (slice.last) {
+        tensors.push_back({"final norm input", stacks * hidden_tensor(plan), true});
+        tensors.push_back({"norm statistics", stacks * share(statistic_bytes(plan) * tokens(plan), split), true});
+        tensors.push_back({t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan), true});
+        tensors.push_back({"targets", 8 * tokens(plan)});
+    }
+    return tensors;
+}
+
+Count tied_gradient(const Plan& plan, const Slice& slice) {
+    if (!plan.model.tied_head || !slice.first || !slice.last) return 0;
+    return bytes_of(plan.numerics.dtype) * share(plan.model.vocab_size, plan.layout.tp) * plan.model.hidden_size;
+}
+
+std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight) {
+    std::string sum;
+    for (const auto& tensor : end_tensors(plan, slice))
+        sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", tensor.what, format_count(tensor.bytes.value()));
+    return fmt::format("{} in flight × ({})", in_flight, sum);
+}
+
+}  // namespace plimsoll

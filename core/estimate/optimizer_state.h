@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each optimizer keeps for the parameters of a slice. Used by the model states only.
+#pragma once
+
+#include <string>
+
+#include "core/estimate/terms.h"
+
+namespace plimsoll {
+
+/// A rank's part of the slice's parameters.
+Count shard(const Slice& slice, const Sharding& groups, bool sharded);
+/// "8 B × P / N = 8 × 6,738,415,616 / 4; N = dp × cp".
+std::string shard_formula(std::int64_t bytes, const Slice& slice, const Sharding& groups, bool sharded);
+
+/// Besides the fp32 masters. AdamW (Loshchilov and Hutter 2019) and LAMB (You et al. 2020) keep two fp32 moments, SGD
+/// one fp32 momentum or nothing, 8-bit AdamW (Dettmers et al. 2022) two moments of 1 B with an fp32 scale a block of
+/// 256, Adafactor (Shazeer and Stern 2018, no first moment) an fp32 second moment of a row and a column for each matrix
+/// and of its own length for each vector.
+struct OptimizerState {
+    std::string key;   ///< "adam_moments"
+    std::string name;  ///< "Adam moments (fp32)"
+    Count bytes;
+    std::string formula;
+    std::string source;
+};
+OptimizerState optimizer_state(const Plan& plan, const Slice& slice, bool sharded);
+
+/// Elements of Adafactor's second moment for the whole slice: q, k and v are matrices of their own (one in GPT-2).
+Count adafactor_elements(const Plan& plan, const Slice& slice);
+
+}  // namespace plimsoll
