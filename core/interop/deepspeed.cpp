@@ -10,21 +10,6 @@ namespace {
 
 using deepspeed::Notes;
 
-Json optimizer(const Optimizer& optimizer, Notes& notes) {
-    if (optimizer.weight_decay > 0) {
-        notes.push_back(
-            "weight_decay acts on every parameter that DeepSpeed is given: to leave biases and norms out, as the plan "
-            "does, "
-            "pass parameter groups (model_parameters) to deepspeed.initialize.");
-    }
-    return {{"type", "AdamW"},
-            {"params",
-             {{"lr", optimizer.lr},
-              {"betas", Json::array({optimizer.beta1, optimizer.beta2})},
-              {"eps", optimizer.eps},
-              {"weight_decay", optimizer.weight_decay}}}};
-}
-
 /// number_checkpoints is the number of layers: needed as soon as somebody turns contiguous_memory_optimization on.
 void add_recompute(Json& json, const Plan& plan, Notes& notes) {
     if (plan.layout.recompute == Recompute::None) return;
@@ -65,7 +50,7 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     json["train_batch_size"] = plan.layout.global_batch();
     json["train_micro_batch_size_per_gpu"] = plan.layout.micro_batch;
     json["gradient_accumulation_steps"] = plan.layout.accumulation;
-    json["optimizer"] = optimizer(plan.optimizer, notes);
+    deepspeed::add_optimizer(json, plan, notes);
     json["scheduler"] = deepspeed::scheduler(plan, *release, notes);
     // Written even when it is off: left out, it is 0 before 0.19.3 and 1 since.
     json["gradient_clipping"] = plan.optimizer.clip;
@@ -73,6 +58,7 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     json["zero_optimization"] = deepspeed::zero_optimization(plan, notes);
     add_recompute(json, plan, notes);
     deepspeed::add_parallelism(json, plan, *release, notes);
+    deepspeed::note_unsaid(plan, notes);
     add_training_note(plan, notes);
     return result;
 }

@@ -60,7 +60,8 @@ void add_parallelism(Json& json, const Plan& plan, const DeepSpeedRelease& relea
             "Pipeline stages are not in the file: build the model as deepspeed.pipe.PipelineModule(num_stages={}); its "
             "micro-batches are gradient_accumulation_steps.{}",
             layout.pp,
-            layout.schedule == Schedule::OneFOneB
+            !layout.schedule_file.empty() ? " DeepSpeed's schedule is 1F1B: it follows no list of operations."
+            : layout.schedule == Schedule::OneFOneB
                 ? ""
                 : fmt::format(" DeepSpeed's schedule is 1F1B: it has no {}.", schedule_title(layout.schedule))));
     }

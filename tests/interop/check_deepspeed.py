@@ -63,12 +63,13 @@ def read_by_deepspeed(path, dp):
                 offload_optimizer=device(zero.offload_optimizer), offload_param=device(zero.offload_param))
 
 
-def rates_of_deepspeed(path, updates):
-    """The learning rate of each update, from DeepSpeed's own scheduler."""
+def rates_of_deepspeed(path, peak, updates):
+    """The learning rate of each update, from DeepSpeed's own scheduler, on an optimizer made with the plan's peak rate."""
     import torch
     from deepspeed.runtime import lr_schedules
     file = json.load(open(path))
-    optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=file["optimizer"]["params"]["lr"])
+    peak = file["optimizer"]["params"]["lr"] if "optimizer" in file else peak
+    optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=peak)
     scheduler = getattr(lr_schedules, file["scheduler"]["type"])(optimizer, **file["scheduler"]["params"])
     rates = []
     for _ in range(updates):
@@ -104,7 +105,7 @@ def problems_of(case, report, folder):
             problems.append(f"{key}: DeepSpeed reads {value!r}, the plan says {case[key]!r}")
         if key in resolved and resolved[key] != case[key]:
             problems.append(f"{key}: the checker resolves {resolved[key]!r}, the plan says {case[key]!r}")
-    wrong_rate = rate_problem(case, rates_of_deepspeed(path, len(case["learning_rates"])))
+    wrong_rate = rate_problem(case, rates_of_deepspeed(path, case["peak"], len(case["learning_rates"])))
     return problems + ([wrong_rate] if wrong_rate else [])
 
 

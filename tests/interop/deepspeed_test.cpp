@@ -44,7 +44,8 @@ DeepSpeedExport exported(const Plan& plan) {
 
 TEST(DeepSpeedExport, BatchNumbersAndOptimizerAreThoseOfThePlan) {
     Plan plan = base();
-    plan.optimizer = {OptimizerKind::AdamW, 3e-4, 0.9, 0.95, 1e-8, 0.1, 0.5};
+    plan.optimizer.lr = 3e-4;
+    plan.optimizer.clip = 0.5;
     const Json json = exported(plan).json;
     EXPECT_EQ(json.at("train_batch_size"), 64);
     EXPECT_EQ(json.at("train_micro_batch_size_per_gpu"), 2);
@@ -52,6 +53,78 @@ TEST(DeepSpeedExport, BatchNumbersAndOptimizerAreThoseOfThePlan) {
     EXPECT_EQ(json.at("optimizer"), Json::parse(R"({"type": "AdamW", "params": {"lr": 3e-4, "betas": [0.9, 0.95],
         "eps": 1e-8, "weight_decay": 0.1}})"));
     EXPECT_EQ(json.at("gradient_clipping"), 0.5);
+}
+
+TEST(DeepSpeedExport, LambIsDeepSpeedsOwnInFp16) {
+    Plan plan = base();
+    plan.optimizer.kind = OptimizerKind::Lamb;
+    plan.optimizer.lr = 2e-3;
+    plan.numerics.dtype = Dtype::Fp16;
+    const DeepSpeedExport fp16 = exported(plan);
+    EXPECT_EQ(fp16.json.at("optimizer"), Json::parse(R"({"type": "Lamb", "params": {"lr": 2e-3, "betas": [0.9, 0.95],
+        "eps": 1e-8, "weight_decay": 0.1}})"));
+    EXPECT_EQ(fp16.json.at("zero_allow_untested_optimizer"), true);
+    EXPECT_THAT(fp16.notes, AllOf(Contains(HasSubstr("max_coeff 10")), Contains(HasSubstr("flat shard"))));
+
+    plan.numerics.dtype = Dtype::Bf16;
+    const DeepSpeedExport bf16 = exported(plan);
+    EXPECT_FALSE(bf16.json.contains("optimizer"));
+    EXPECT_THAT(bf16.notes, Contains(HasSubstr("LAMB runs in fp16 with a dynamic loss scale only")));
+}
+
+TEST(DeepSpeedExport, SgdIsThatOfTorch) {
+    Plan plan = base();
+    plan.optimizer.kind = OptimizerKind::Sgd;
+    plan.optimizer.lr = 0.5;
+    const DeepSpeedExport result = exported(plan);
+    EXPECT_EQ(result.json.at("optimizer"),
+              Json::parse(R"({"type": "SGD", "params": {"lr": 0.5, "momentum": 0.9, "weight_decay": 0.1}})"));
+    EXPECT_EQ(result.json.at("zero_allow_untested_optimizer"), true);
+    EXPECT_THAT(result.notes, Contains(HasSubstr("decoupled")));
+    plan.numerics.dtype = Dtype::Fp32;
+    plan.layout.zero_stage = 0;
+    EXPECT_FALSE(exported(plan).json.contains("zero_allow_untested_optimizer"));
+}
+
+TEST(DeepSpeedExport, OptimizersThatItLacksAreTheScripts) {
+    for (const auto& [kind, name] : {std::pair{OptimizerKind::AdamW8bit, "bitsandbytes.optim.AdamW8bit"},
+                                     {OptimizerKind::Adafactor, "transformers.Adafactor"}}) {
+        Plan plan = base();
+        plan.optimizer.kind = kind;
+        const DeepSpeedExport result = exported(plan);
+        EXPECT_FALSE(result.json.contains("optimizer"));
+        EXPECT_EQ(result.json.at("zero_allow_untested_optimizer"), true);
+        EXPECT_FALSE(result.json.contains("zero_force_ds_cpu_optimizer"));
+        EXPECT_THAT(result.notes, Contains(AllOf(HasSubstr(name), HasSubstr("deepspeed.initialize as optimizer"))));
+        plan.layout.offload_optimizer = Offload::Cpu;
+        EXPECT_EQ(exported(plan).json.at("zero_force_ds_cpu_optimizer"), false);
+    }
+    EXPECT_FALSE(exported(base()).json.contains("zero_allow_untested_optimizer"));
+}
+
+TEST(DeepSpeedExport, GradientsTravelAsThePlanSays) {
+    Plan plan = base();
+    EXPECT_EQ(exported(plan).json.at("communication_data_type"), "bf16");
+    plan.numerics.reduce_dtype = ReduceDtype::Fp32;
+    const Json json = exported(plan).json;
+    EXPECT_EQ(json.at("communication_data_type"), "fp32");
+    EXPECT_EQ(json.at("data_types").at("grad_accum_dtype"), "bf16");
+}
+
+TEST(DeepSpeedExport, WhatTheFileCannotSayIsNoted) {
+    Plan plan = base();
+    plan.layout.recompute = Recompute::Full;
+    plan.layout.recompute_every = 2;
+    plan.layout.compress_activations = plan.layout.offload_activations = true;
+    plan.layout.loss_chunks = 8;
+    plan.training.all_reduce_group = 4;
+    plan.model.weights = "/models/llama";
+    const auto notes = exported(plan).notes;
+    for (const char* word : {"one layer in 2", "compress_activations", "save_on_cpu", "in 8 pieces", "all_reduce_group",
+                             "load /models/llama"}) {
+        EXPECT_THAT(notes, Contains(HasSubstr(word)));
+        EXPECT_THAT(exported(base()).notes, Not(Contains(HasSubstr(word))));
+    }
 }
 
 TEST(DeepSpeedExport, ClippingThatIsOffIsWrittenToo) {

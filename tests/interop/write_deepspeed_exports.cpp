@@ -151,6 +151,29 @@ void add_offloads(Writer& writer) {
     });
 }
 
+void add_optimizers(Writer& writer) {
+    for (std::size_t kind = 0; kind < optimizer_names.size(); ++kind) {
+        for (const Dtype dtype : {Dtype::Fp32, Dtype::Bf16, Dtype::Fp16}) {
+            const auto named =
+                fmt::format("{}-{}", optimizer_names[kind], dtype_names[static_cast<std::size_t>(dtype)]);
+            writer.add(named, [&](Plan& plan) {
+                plan.optimizer.kind = static_cast<OptimizerKind>(kind);
+                plan.numerics.dtype = dtype;
+                plan.layout.zero_stage = dtype == Dtype::Fp32 ? 0 : 2;
+            });
+        }
+        writer.add(fmt::format("{}-offload", optimizer_names[kind]), [&](Plan& plan) {
+            plan.optimizer.kind = static_cast<OptimizerKind>(kind);
+            plan.layout.zero_stage = 2;
+            plan.layout.offload_optimizer = Offload::Cpu;
+        });
+    }
+    writer.add("reduced-in-fp32", [](Plan& plan) {
+        plan.numerics.reduce_dtype = ReduceDtype::Fp32;
+        plan.layout.zero_stage = 2;
+    });
+}
+
 void add_schedules(Writer& writer) {
     for (const LrKind kind : {LrKind::Constant, LrKind::Linear, LrKind::Cosine}) {
         for (const std::int64_t warmup : {0, 1, 2, 20}) {
@@ -239,6 +262,7 @@ int main(int argc, char** argv) {
     plimsoll::Writer writer(argv[1], argc == 3 ? argv[2] : "");
     plimsoll::add_stages_and_dtypes(writer);
     plimsoll::add_offloads(writer);
+    plimsoll::add_optimizers(writer);
     plimsoll::add_schedules(writer);
     plimsoll::add_layouts(writer);
     for (const std::string& name : plimsoll::plan_preset_names()) writer.add_preset(name);
