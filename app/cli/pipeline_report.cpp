@@ -64,9 +64,10 @@ std::string pipeline_report(const Plan& plan, const Pipeline& pipeline) {
     const bool own_times = pipeline.times == relative_stage_times(plan);
     const auto others = own_times ? alternatives(plan) : alternatives(plan, pipeline);
     text += other_lines(pipeline, others);
-    // Advice is about the plan's layers, which typed times say nothing of.
-    if (own_times)
-        for (const auto& sentence : pipeline_advice(plan, pipeline, others)) text += "\n" + sentence;
+    auto advice = shape_advice(plan, pipeline);
+    for (auto& more : schedule_advice(pipeline, others)) advice.push_back(std::move(more));
+    for (const auto& one : advice)
+        if (!one.good) text += fmt::format("\n{}", one.words);
     return text + "\n";
 }
 

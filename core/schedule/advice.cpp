@@ -49,20 +49,54 @@ Alternative alternative(Plan plan, Schedule kind, const Pipeline* given) {
                                                   same ? given->times : spread(*given, kind, chunks)));
 }
 
-std::string micro_batch_advice(const Plan& plan, const Pipeline& pipeline) {
-    const auto& layout = plan.layout;
-    auto more = plan;
-    more.layout.accumulation *= 2;
-    const auto doubled = simulate_pipeline(more);
+/// Beyond this the bubble is not worth simulating again.
+constexpr int most_micro_batches = 2048;
+
+Advice layers_advice(const Plan& plan) {
+    const auto layers = layers_per_stage(plan);
+    const auto [fewest, most] = std::minmax_element(layers.begin(), layers.end());
+    if (*fewest >= 4)
+        return {true,
+                fmt::format("{} layers a stage: with 4 to 8 or more the sends between stages weigh little.",
+                            *fewest == *most ? fmt::format("{}", *most) : fmt::format("{} to {}", *fewest, *most))};
+    return {false,
+            fmt::format(
+                "A stage holds as few as {} layer{}; with 4 to 8 or more the sends between stages weigh "
+                "less{}.",
+                *fewest, *fewest == 1 ? "" : "s",
+                plan.model.num_layers >= 4 ? fmt::format(" (layout.pp {} or fewer)", plan.model.num_layers / 4) : "")};
+}
+
+Advice stages_advice(const Layout& layout) {
+    if (layout.pp <= 8) return {true, fmt::format("{} stages: up to 8 are easy to keep busy.", layout.pp)};
+    return {false,
+            fmt::format("{} stages are many: with 8 or fewer the bubble and the imbalance of the ends are smaller.",
+                        layout.pp)};
+}
+
+Advice micro_batch_advice(const Layout& layout, const Pipeline& pipeline) {
+    const auto& schedule = pipeline.schedule;
     auto text = layout.accumulation < layout.pp
                     ? fmt::format("{} micro-batches cannot fill {} stages: some rank always waits", layout.accumulation,
                                   layout.pp)
                     : fmt::format("{} micro-batches over {} stages leave a bubble of {:.1f} %", layout.accumulation,
                                   layout.pp, 100 * pipeline.timeline.bubble);
-    if (doubled)
-        text += fmt::format("; with {} (layout.accumulation) it would be {:.1f} %", more.layout.accumulation,
-                            100 * doubled->timeline.bubble);
-    return text + ".";
+    if (schedule.micro_batches <= most_micro_batches / 2)
+        if (const auto doubled = simulate_pipeline(
+                pipeline.kind, {schedule.ranks, 2 * schedule.micro_batches, schedule.chunks}, pipeline.times))
+            text += fmt::format("; with {} (layout.accumulation) it would be {:.1f} %", 2 * layout.accumulation,
+                                100 * doubled->timeline.bubble);
+    return {layout.accumulation >= 4 * layout.pp, text + "."};
+}
+
+Advice balance_advice(const Plan& plan) {
+    const auto mine = partition_of(plan);
+    const auto slowest = fmt::format("The slowest stage takes {:.0f} % more than the mean", 100 * mine.imbalance);
+    const auto best = balanced_partition(plan);
+    if (!best || mine.imbalance <= best->imbalance + 0.02)
+        return {mine.imbalance < 0.1, slowest + ", and no other split of the layers is better."};
+    return {false, fmt::format("{}; layers split {} would bring that to {:.0f} % (layout.split balanced).", slowest,
+                               fmt::join(best->layers, " "), 100 * best->imbalance)};
 }
 
 }  // namespace
@@ -98,46 +132,26 @@ std::vector<Alternative> alternatives(const Plan& plan, const Pipeline& pipeline
     return all;
 }
 
-std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipeline,
-                                         const std::vector<Alternative>& others) {
-    std::vector<std::string> advice;
-    const auto& layout = plan.layout;
-    if (layout.pp < 2) return advice;
-    const auto layers = layers_per_stage(plan);
-    const auto fewest = *std::min_element(layers.begin(), layers.end());
-    if (fewest < 4)
-        advice.push_back(fmt::format(
-            "A stage holds as few as {} layer{}; with 4 to 8 or more the sends between stages weigh less{}.", fewest,
-            fewest == 1 ? "" : "s",
-            plan.model.num_layers >= 4 ? fmt::format(" (layout.pp {} or fewer)", plan.model.num_layers / 4) : ""));
-    if (layout.pp > 8)
-        advice.push_back(fmt::format(
-            "{} stages are many: with 8 or fewer the bubble and the imbalance of the ends are smaller.", layout.pp));
-    if (layout.accumulation < 4 * layout.pp) advice.push_back(micro_batch_advice(plan, pipeline));
+std::vector<Advice> shape_advice(const Plan& plan, const Pipeline& pipeline) {
+    if (plan.layout.pp < 2) return {};
+    std::vector<Advice> advice{layers_advice(plan), stages_advice(plan.layout),
+                               micro_batch_advice(plan.layout, pipeline)};
+    if (pipeline.times == relative_stage_times(plan)) advice.push_back(balance_advice(plan));
+    return advice;
+}
 
-    const auto mine = partition_of(plan);
-    if (const auto best = balanced_partition(plan); best && mine.imbalance > best->imbalance + 0.02)
-        advice.push_back(fmt::format(
-            "The slowest stage takes {:.0f} % more than the mean; layers split {} would bring that to {:.0f} %.",
-            100 * mine.imbalance, fmt::join(best->layers, " "), 100 * best->imbalance));
-    else if (mine.imbalance > 0.1)
-        advice.push_back(fmt::format(
-            "The slowest stage takes {:.0f} % more than the mean, and no other split of the layers is better.",
-            100 * mine.imbalance));
-
-    const double peak = peak_micro_batches(pipeline.schedule);
+std::vector<Advice> schedule_advice(const Pipeline& pipeline, const std::vector<Alternative>& others) {
+    if (pipeline.schedule.ranks < 2) return {};
     const Alternative* best = nullptr;
     for (const auto& other : others)
         if (other.possible && (other.kind != pipeline.kind || !pipeline.file.empty()) &&
             (!best || other.step < best->step))
             best = &other;
-    if (best && best->step < 0.98 * pipeline.timeline.makespan)
-        advice.push_back(fmt::format(
-            "{} would shorten the step by {:.1f} % and keep activations of {:.3g} micro-batches on the fullest rank in "
-            "place of {:.3g}.",
-            schedule_title(best->kind), 100 * (1 - best->step / pipeline.timeline.makespan), best->peak_micro_batches,
-            peak));
-    return advice;
+    if (!best || best->step > 0.98 * pipeline.timeline.makespan) return {};
+    return {{false, fmt::format("{} would shorten the step by {:.1f} % and keep activations of {:.3g} micro-batches on "
+                                "the fullest rank in place of {:.3g}.",
+                                schedule_title(best->kind), 100 * (1 - best->step / pipeline.timeline.makespan),
+                                best->peak_micro_batches, peak_micro_batches(pipeline.schedule))}};
 }
 
 std::string why_not_closed_form(const Pipeline& pipeline) {

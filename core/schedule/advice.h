@@ -29,12 +29,18 @@ std::vector<Alternative> alternatives(const Plan& plan);
 /// parts a chunk, and sends take the mean of its links.
 std::vector<Alternative> alternatives(const Plan& plan, const Pipeline& pipeline);
 
-/// Sentences: layers a stage (4 to 8 or more keep sends small), number of stages (8 or fewer), micro-batches (many more
-/// than stages; the bubble with twice as many), imbalance of the stages, and the schedule that would save most with
-/// what it costs in activations. The other pipelines that it speaks of have the plan's own times. Empty without a
+/// One sentence on a pipeline's shape.
+struct Advice {
+    bool good = false;  ///< it is right as it is; otherwise what to change
+    std::string words;
+};
+
+/// Layers a stage (4 to 8 or more keep sends small), number of stages (8 or fewer), micro-batches (4 a stage or more;
+/// the bubble with twice as many). With the plan's own times also the imbalance of the stages. Empty without a
 /// pipeline.
-std::vector<std::string> pipeline_advice(const Plan& plan, const Pipeline& pipeline,
-                                         const std::vector<Alternative>& others);
+std::vector<Advice> shape_advice(const Plan& plan, const Pipeline& pipeline);
+/// The schedule that would shorten the step most, and what it costs in activations; empty where none would by 2 %.
+std::vector<Advice> schedule_advice(const Pipeline& pipeline, const std::vector<Alternative>& others);
 
 /// Why the simulated bubble is not the closed form's, or empty where they agree to 0.05 % of the step.
 std::string why_not_closed_form(const Pipeline& pipeline);

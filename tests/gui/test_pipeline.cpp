@@ -74,12 +74,29 @@ TEST_F(GuiTest, SlidersTryAShapeAndResetGoesBack) {
 
 TEST_F(GuiTest, ThePipelineIsSavedAsDrawingAndTrace) {
     const Pipeline pipeline = *simulate_pipeline(Schedule::ZbH1, {4, 8}, StageTimes::uniform(4, 1, 1, 1));
-    for (const auto& [name, begins] : {std::pair{"p.svg", "<svg"}, std::pair{"p.json", "["}}) {
-        ASSERT_TRUE(writePipeline(pipeline, path(name)));
+    for (const auto& [name, kind, begins] :
+         {std::tuple{"p.svg", PipelineFile::Drawing, "<svg"}, {"p.json", PipelineFile::Trace, "["}}) {
+        ASSERT_TRUE(writePipeline(pipeline, kind, path(name)));
         QFile file(path(name));
         ASSERT_TRUE(file.open(QIODevice::ReadOnly));
         EXPECT_TRUE(file.readAll().trimmed().startsWith(begins)) << name;
     }
+}
+
+TEST_F(GuiTest, AListIsSavedAndFollowedWithUndo) {
+    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    const Pipeline gpipe = *simulate_pipeline(Schedule::GPipe, {4, 8}, StageTimes::uniform(4, 1, 1, 1));
+    ASSERT_TRUE(writePipeline(gpipe, PipelineFile::List, path("list.json")));
+    ASSERT_TRUE(followList(*window_->plan(), path("list.json")));
+    EXPECT_EQ(plan().layout.pp, 4);
+    EXPECT_EQ(plan().layout.accumulation, 8);
+    ASSERT_NE(window_->plan()->numbers().pipeline, nullptr);
+    EXPECT_EQ(window_->plan()->numbers().pipeline->schedule.ops, gpipe.schedule.ops);
+    window_->showPage(PageId::Pipeline);
+    EXPECT_EQ(window_->pipelinePage()->figures()->value(QStringLiteral("Closed form")), QStringLiteral("none"));
+    window_->plan()->undoStack()->undo();
+    EXPECT_TRUE(plan().layout.schedule_file.empty());
+    EXPECT_FALSE(followList(*window_->plan(), path("none.json")));
 }
 
 }  // namespace

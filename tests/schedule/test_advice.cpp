@@ -70,13 +70,31 @@ TEST(PipelineAdvice, SpeaksOfThisPlan) {
     plan.layout.pp = 16;
     plan.layout.accumulation = 8;
     const auto pipeline = *simulate_pipeline(plan);
-    const auto advice = pipeline_advice(plan, pipeline, alternatives(plan));
+    std::vector<std::string> advice;
+    for (const auto& one : shape_advice(plan, pipeline)) advice.push_back((one.good ? "good: " : "") + one.words);
+    for (const auto& one : schedule_advice(pipeline, alternatives(plan))) advice.push_back(one.words);
     EXPECT_THAT(advice, Contains(HasSubstr("as few as 2 layers")));
     EXPECT_THAT(advice, Contains(HasSubstr("16 stages are many")));
     EXPECT_THAT(advice, Contains(HasSubstr("8 micro-batches cannot fill 16 stages")));
     EXPECT_THAT(advice, Contains(HasSubstr("would shorten the step by")));
     plan.layout.pp = 1;
-    EXPECT_TRUE(pipeline_advice(plan, pipeline, {}).empty());
+    EXPECT_TRUE(shape_advice(plan, pipeline).empty());
+}
+
+TEST(PipelineAdvice, SaysWhatIsRightToo) {
+    auto plan = deep_plan();
+    plan.layout.pp = 4;
+    plan.layout.accumulation = 64;
+    plan.layout.split = Split::Balanced;
+    const auto advice = shape_advice(plan, *simulate_pipeline(plan));
+    ASSERT_EQ(advice.size(), 4U);  // layers, stages, micro-batches, balance
+    for (const auto& one : advice) EXPECT_TRUE(one.good) << one.words;
+    EXPECT_THAT(advice[0].words, HasSubstr("layers a stage"));
+    // Typed times say nothing of the layers' balance.
+    EXPECT_EQ(shape_advice(plan, *simulate_pipeline(plan, StageTimes::uniform(4, 1, 1, 1))).size(), 3U);
+    plan.layout.split = Split::Even;
+    plan.model.vocab_size *= 8;
+    EXPECT_THAT(shape_advice(plan, *simulate_pipeline(plan)).back().words, HasSubstr("(layout.split balanced)"));
 }
 
 TEST(WhyNotClosedForm, NamesTheCause) {

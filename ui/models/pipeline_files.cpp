@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/pipeline_files.h"
 
+#include <QCoreApplication>
+#include <QFileInfo>
+
 #include "core/base/file.h"
 #include "core/schedule/chrome_trace.h"
+#include "core/schedule/schedule_file.h"
 #include "core/schedule/svg.h"
+#include "ui/models/plan_model.h"
 
 namespace plimsoll::ui {
 
-Result<void> writePipeline(const Pipeline& pipeline, const QString& path) {
-    const bool picture = path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive);
-    return write_file_atomic(path.toStdString(), picture ? pipeline_svg(pipeline) : chrome_trace(pipeline));
+namespace {
+
+struct PipelineFiles {
+    Q_DECLARE_TR_FUNCTIONS(PipelineFiles)
+};
+
+std::string textOf(const Pipeline& pipeline, PipelineFile kind) {
+    switch (kind) {
+        case PipelineFile::Drawing:
+            return pipeline_svg(pipeline);
+        case PipelineFile::Trace:
+            return chrome_trace(pipeline);
+        case PipelineFile::List:
+            return schedule_text(pipeline.schedule);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> writePipeline(const Pipeline& pipeline, PipelineFile kind, const QString& path) {
+    return write_file_atomic(path.toStdString(), textOf(pipeline, kind));
+}
+
+Result<void> followList(PlanModel& plan, const QString& path) {
+    const auto schedule = read_schedule(path.toStdString());
+    if (!schedule) return tl::unexpected(schedule.error());
+    Plan next = plan.plan();
+    next.layout = laid_out_as(next.layout, *schedule);
+    next.layout.schedule_file = path.toStdString();
+    plan.relayout(next, PipelineFiles::tr("Pipeline to the list %1").arg(QFileInfo(path).fileName()));
+    return {};
 }
 
 }  // namespace plimsoll::ui

@@ -8,7 +8,14 @@
 
 namespace plimsoll::ui {
 
-/// "….svg" becomes the picture, any other name the trace that Perfetto and chrome://tracing open.
-Result<void> writePipeline(const Pipeline& pipeline, const QString& path);
+class PlanModel;
+
+enum class PipelineFile { Drawing, Trace, List };
+
+/// A picture (SVG), the trace that Perfetto and chrome://tracing open, or the list of operations that followList reads.
+Result<void> writePipeline(const Pipeline& pipeline, PipelineFile kind, const QString& path);
+
+/// The plan follows the list of operations in the file, with its ranks, micro-batches and chunks, as one step of undo.
+Result<void> followList(PlanModel& plan, const QString& path);
 
 }  // namespace plimsoll::ui

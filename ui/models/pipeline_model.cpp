@@ -106,9 +106,11 @@ void PipelineModel::simulateCompared() {
     if (!compared_with_ || !shown_) return;
     WhatIf other = tried_;
     other.schedule = *compared_with_;
+    Plan plan = plan_->plan();
+    plan.layout.schedule_file.clear();  // a list from a file is no schedule to compare with
     if (operations(other) > static_cast<double>(mostDrawnOps)) {
         compared_problem_ = tr("These are more operations than can be drawn.");
-    } else if (Result<Pipeline> pipeline = simulateWhatIf(other, plan_->plan())) {
+    } else if (Result<Pipeline> pipeline = simulateWhatIf(other, plan)) {
         compared_ = std::make_shared<const Pipeline>(*std::move(pipeline));
     } else {
         compared_problem_ = inWords(pipeline.error().message);
@@ -136,7 +138,8 @@ void PipelineModel::nextDetail() {
         if (operations(tried_) >= quickOps) simulateCompared();
         difference_ = shown_ ? differenceWords(*shown_) : QString();
     } else if (detail_ == 1) {
-        advice_ = shown_ ? pipelineAdvice(tried_, plan_->plan(), *shown_) : QList<Advice>();
+        advice_.clear();
+        if (shown_) advice_ = shape_advice(withWhatIf(plan_->plan(), tried_), *shown_);
     } else {
         if (detail_ == 2) rows_.clear();
         WhatIf other = tried_;
@@ -146,7 +149,8 @@ void PipelineModel::nextDetail() {
     }
     const std::size_t count = 2 + schedule_names.size();
     if (++detail_ < count) details_.start(0);
-    if (detail_ == count && shown_) advice_ << scheduleAdvice(rows_, *shown_);
+    if (detail_ == count && shown_)
+        for (Advice& advice : schedule_advice(*shown_, rows_)) advice_.push_back(std::move(advice));
     // Rows appear together; a table that grows under the eye is hard to read.
     if (detail_ <= 2 || detail_ == count) emit detailsChanged();
 }

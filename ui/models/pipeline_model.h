@@ -7,8 +7,8 @@
 #include <QObject>
 #include <QTimer>
 
+#include "core/schedule/advice.h"
 #include "core/schedule/memory_curve.h"
-#include "ui/models/pipeline_advice.h"
 #include "ui/models/schedule_rows.h"
 
 namespace plimsoll::ui {
@@ -41,7 +41,7 @@ public:
 
     // These follow when the person pauses.
     const QString& difference() const { return difference_; }
-    const QList<Advice>& advice() const { return advice_; }
+    const std::vector<Advice>& advice() const { return advice_; }
     const std::vector<Alternative>& rows() const { return rows_; }
     /// Activations of a micro-batch on the rank with most layers; 0 where nobody knows.
     double batchBytes() const;
@@ -74,7 +74,7 @@ private:
     QTimer details_;
     std::size_t detail_ = 0;  ///< of the details, which comes next
     QString difference_;
-    QList<Advice> advice_;
+    std::vector<Advice> advice_;
     std::vector<Alternative> rows_;
 };
 

@@ -8,6 +8,7 @@
 #include <QRegularExpression>
 
 #include "core/plan/json_fields.h"
+#include "core/schedule/schedule.h"
 
 namespace plimsoll::ui {
 
@@ -24,6 +25,7 @@ constexpr Label labels[] = {
     {"name", QT_TRANSLATE_NOOP("PlanField", "Plan name")},
     {"model.preset", QT_TRANSLATE_NOOP("PlanField", "Preset")},
     {"model.name", QT_TRANSLATE_NOOP("PlanField", "Name")},
+    {"model.weights", QT_TRANSLATE_NOOP("PlanField", "Start weights")},
     {"model.family", QT_TRANSLATE_NOOP("PlanField", "Family")},
     {"model.hidden_size", QT_TRANSLATE_NOOP("PlanField", "Hidden size")},
     {"model.num_layers", QT_TRANSLATE_NOOP("PlanField", "Layers")},
@@ -41,6 +43,9 @@ constexpr Label labels[] = {
     {"model.tied_head", QT_TRANSLATE_NOOP("PlanField", "Tied head")},
     {"model.num_experts", QT_TRANSLATE_NOOP("PlanField", "Experts")},
     {"model.experts_per_token", QT_TRANSLATE_NOOP("PlanField", "Experts a token")},
+    {"model.capacity_factor", QT_TRANSLATE_NOOP("PlanField", "Capacity, 0: all tokens")},
+    {"model.router_aux_loss", QT_TRANSLATE_NOOP("PlanField", "Balance loss weight")},
+    {"model.router_z_loss", QT_TRANSLATE_NOOP("PlanField", "Router z-loss weight")},
     {"model.rope_theta", QT_TRANSLATE_NOOP("PlanField", "Rotary base")},
     {"model.norm_eps", QT_TRANSLATE_NOOP("PlanField", "Norm epsilon")},
     {"model.dropout", QT_TRANSLATE_NOOP("PlanField", "Dropout")},
@@ -61,13 +66,21 @@ constexpr Label labels[] = {
     {"layout.accumulation", QT_TRANSLATE_NOOP("PlanField", "Accumulation")},
     {"layout.schedule", QT_TRANSLATE_NOOP("PlanField", "Schedule")},
     {"layout.chunks", QT_TRANSLATE_NOOP("PlanField", "Chunks a rank")},
+    {"layout.schedule_file", QT_TRANSLATE_NOOP("PlanField", "List")},
+    {"layout.split", QT_TRANSLATE_NOOP("PlanField", "Split of layers")},
     {"layout.recompute", QT_TRANSLATE_NOOP("PlanField", "Recompute")},
+    {"layout.recompute_every", QT_TRANSLATE_NOOP("PlanField", "Recompute one layer in")},
+    {"layout.recompute_stages", QT_TRANSLATE_NOOP("PlanField", "Stages, 0: all")},
+    {"layout.compress_activations", QT_TRANSLATE_NOOP("PlanField", "Activations in 8 bits")},
+    {"layout.offload_activations", QT_TRANSLATE_NOOP("PlanField", "Offload activations")},
+    {"layout.loss_chunks", QT_TRANSLATE_NOOP("PlanField", "Loss in pieces")},
     {"layout.offload_optimizer", QT_TRANSLATE_NOOP("PlanField", "Offload optimizer")},
     {"layout.offload_parameters", QT_TRANSLATE_NOOP("PlanField", "Offload parameters")},
     {"layout.nvme_path", QT_TRANSLATE_NOOP("PlanField", "NVMe folder")},
     {"numerics.dtype", QT_TRANSLATE_NOOP("PlanField", "Precision")},
     {"numerics.attention", QT_TRANSLATE_NOOP("PlanField", "Attention")},
     {"numerics.fp32_gradients", QT_TRANSLATE_NOOP("PlanField", "Gradients in fp32")},
+    {"numerics.reduce_dtype", QT_TRANSLATE_NOOP("PlanField", "Gradients travel in")},
     {"numerics.loss_scale", QT_TRANSLATE_NOOP("PlanField", "Loss scale, 0: dynamic")},
     {"numerics.initial_scale_power", QT_TRANSLATE_NOOP("PlanField", "Initial scale, 2 to the")},
     {"numerics.loss_scale_window", QT_TRANSLATE_NOOP("PlanField", "Clean steps to double")},
@@ -79,6 +92,8 @@ constexpr Label labels[] = {
     {"optimizer.beta2", QT_TRANSLATE_NOOP("PlanField", "Beta 2")},
     {"optimizer.eps", QT_TRANSLATE_NOOP("PlanField", "Epsilon")},
     {"optimizer.weight_decay", QT_TRANSLATE_NOOP("PlanField", "Weight decay")},
+    {"optimizer.momentum", QT_TRANSLATE_NOOP("PlanField", "Momentum")},
+    {"optimizer.always_adapt", QT_TRANSLATE_NOOP("PlanField", "Adapt biases, norms")},
     {"optimizer.clip", QT_TRANSLATE_NOOP("PlanField", "Clip norm, 0: off")},
     {"lr.kind", QT_TRANSLATE_NOOP("PlanField", "Shape")},
     {"lr.warmup_steps", QT_TRANSLATE_NOOP("PlanField", "Warmup steps")},
@@ -89,6 +104,7 @@ constexpr Label labels[] = {
     {"training.steps", QT_TRANSLATE_NOOP("PlanField", "Steps")},
     {"training.seed", QT_TRANSLATE_NOOP("PlanField", "Seed")},
     {"training.bucket_mib", QT_TRANSLATE_NOOP("PlanField", "Gradient bucket, MiB")},
+    {"training.all_reduce_group", QT_TRANSLATE_NOOP("PlanField", "All-reduce group, 0: flat")},
     {"training.threads", QT_TRANSLATE_NOOP("PlanField", "CPU threads a rank")},
     {"training.layer_norms_every", QT_TRANSLATE_NOOP("PlanField", "Layer norms every")},
     {"training.validate_every", QT_TRANSLATE_NOOP("PlanField", "Validate every")},
@@ -123,6 +139,19 @@ QString translated(std::span<const Label> table, const QString& key) {
 
 QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
+/// The names of the papers where they differ from the plan's words.
+QStringList titlesOf(const PlanField& field) {
+    QStringList titles = field.choices;
+    if (field.key == QLatin1String("layout.schedule"))
+        for (qsizetype i = 0; i < titles.size(); ++i)
+            titles[i] = QString::fromLatin1(schedule_title(static_cast<Schedule>(i)));
+    if (field.key == QLatin1String("optimizer.kind"))
+        titles = {QStringLiteral("AdamW"), QStringLiteral("LAMB"), QStringLiteral("SGD"),
+                  QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "AdamW, 8 bits")),
+                  QStringLiteral("Adafactor")};
+    return titles;
+}
+
 /// Walks the list with the section's prefix.
 class Walk : public FieldVisitor {
 public:
@@ -154,6 +183,7 @@ public:
     void choice(std::string_view key, int&, std::span<const std::string_view> names, std::string_view help) override {
         add(key, help, PlanField::Kind::Choice, allowed_text(names));
         for (const std::string_view name : names) fields.back().choices.append(qt(name));
+        fields.back().titles = titlesOf(fields.back());
     }
 
 private:
@@ -232,6 +262,7 @@ QString shownText(const PlanField& field, const QString& text) {
         QString shown = text;
         return shown.replace(QLatin1Char('.'), QLocale().decimalPoint()).replace(leadingZeros, QStringLiteral("e\\1"));
     }
+    if (const qsizetype at = field.choices.indexOf(text); at >= 0) return field.titles[at];
     return text;
 }
 

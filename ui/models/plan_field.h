@@ -19,7 +19,8 @@ struct PlanField {
     QString help;     ///< the core's help line
     QString allowed;  ///< "1 to 1,048,576"; empty for text and flags
     Kind kind = Kind::Text;
-    QStringList choices;
+    QStringList choices;  ///< the plan's words
+    QStringList titles;   ///< what a person reads for each
 };
 
 /// Every field, in document order.

@@ -29,7 +29,9 @@ QString stepText(double share) {
 
 Alternative alternativeOf(Schedule schedule, WhatIf tried, const Plan& plan) {
     tried.schedule = schedule;
-    return alternative_of(schedule, simulateWhatIf(tried, plan));
+    Plan made = plan;
+    made.layout.schedule_file.clear();
+    return alternative_of(schedule, simulateWhatIf(tried, made));
 }
 
 QStringList scheduleHeaders() {

@@ -60,9 +60,11 @@ void LayoutPage::makeLeft() {
     auto* savers = new Card(tr("Memory savers"), this);
     savers->body()->addWidget(
         new FieldForm(model_,
-                      {QStringLiteral("layout.recompute"), QStringLiteral("layout.sequence_parallel"),
-                       QStringLiteral("layout.offload_optimizer"), QStringLiteral("layout.offload_parameters"),
-                       QStringLiteral("layout.nvme_path")},
+                      {QStringLiteral("layout.recompute"), QStringLiteral("layout.recompute_every"),
+                       QStringLiteral("layout.recompute_stages"), QStringLiteral("layout.sequence_parallel"),
+                       QStringLiteral("layout.compress_activations"), QStringLiteral("layout.offload_activations"),
+                       QStringLiteral("layout.loss_chunks"), QStringLiteral("layout.offload_optimizer"),
+                       QStringLiteral("layout.offload_parameters"), QStringLiteral("layout.nvme_path")},
                       savers));
     left->addWidget(savers);
     left->addStretch(1);

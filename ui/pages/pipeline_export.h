@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The button that writes the shown pipeline to a file: picture, drawing or trace.
+// The button that writes the shown pipeline to a file: picture, drawing, trace or list of operations.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <QToolButton>
 
-#include "core/schedule/pipeline.h"
+#include "ui/models/pipeline_files.h"
 
 namespace plimsoll::ui {
 
@@ -22,7 +23,8 @@ signals:
     void failed(const QString& sentence);
 
 private:
-    void ask(const QString& title, const QString& name, const QString& filter);
+    /// A picture of the chart where there is no kind.
+    void ask(std::optional<PipelineFile> kind, const QString& title, const QString& name, const QString& filter);
 
     Chart* chart_;
     std::function<std::shared_ptr<const Pipeline>()> shown_;

@@ -2,8 +2,12 @@
 #include "ui/pages/pipeline_page.h"
 
 #include <algorithm>
+#include <QFileDialog>
+#include <QPushButton>
 
+#include "ui/models/pipeline_files.h"
 #include "ui/models/pipeline_words.h"
+#include "ui/models/plan_field.h"
 #include "ui/models/plan_model.h"
 #include "ui/pages/pipeline_export.h"
 #include "ui/pages/schedule_table.h"
@@ -22,13 +26,13 @@ namespace {
 
 constexpr double mostRows = 330;  // height of a Gantt chart
 
-QString adviceHtml(const QList<Advice>& all, const Theme& theme) {
+QString adviceHtml(const std::vector<Advice>& all, const Theme& theme) {
     QString html;
     for (const Advice& advice : all) {
-        const bool good = advice.tone == QLatin1String("good");
+        const bool good = advice.good;
         html += QStringLiteral("<p style='margin:0 0 8px 0'><span style='color:%1'><b>%2</b></span> %3</p>")
                     .arg((good ? theme.good : theme.warn).name(), good ? QStringLiteral("✓") : QStringLiteral("!"),
-                         advice.words.toHtmlEscaped());
+                         inWords(advice.words).toHtmlEscaped());
     }
     return html;
 }
@@ -52,14 +56,30 @@ PipelinePage::PipelinePage(PlanModel* plan, QWidget* parent)
 void PipelinePage::makeLeft() {
     QVBoxLayout* left = addColumn(0, 268);
     planned_ = new Card(tr("In the plan"), this);
-    planned_->body()->addWidget(new FieldForm(plan_,
-                                              {QStringLiteral("layout.schedule"), QStringLiteral("layout.pp"),
-                                               QStringLiteral("layout.accumulation"), QStringLiteral("layout.chunks")},
-                                              planned_));
+    planned_->body()->addWidget(new FieldForm(
+        plan_,
+        {QStringLiteral("layout.schedule"), QStringLiteral("layout.pp"), QStringLiteral("layout.accumulation"),
+         QStringLiteral("layout.chunks"), QStringLiteral("layout.split"), QStringLiteral("layout.schedule_file")},
+        planned_));
+    auto* follow = new QPushButton(tr("Follow a list…"), planned_);
+    follow->setAccessibleName(tr("Follow a list of operations from a file"));
+    follow->setToolTip(
+        tr("A file that Save… or plimsoll pipeline --save-list wrote, perhaps changed by hand; the plan "
+           "takes its ranks, micro-batches and chunks"));
+    connect(follow, &QPushButton::clicked, this, &PipelinePage::askForList);
+    planned_->body()->addWidget(follow, 0, Qt::AlignLeft);
     what_if_ = new WhatIfCard(&model_, this);
     left->addWidget(planned_);
     left->addWidget(what_if_);
     left->addStretch(1);
+}
+
+void PipelinePage::askForList() {
+    const QString path = QFileDialog::getOpenFileName(this, tr("Follow a list of operations"), QString(),
+                                                      tr("Lists of operations (*.json);;All files (*)"));
+    if (path.isEmpty()) return;
+    if (const Result<void> followed = followList(*plan_, path); !followed)
+        emit failed(QString::fromStdString(followed.error().message));
 }
 
 void PipelinePage::makeFigures(QVBoxLayout* column) {

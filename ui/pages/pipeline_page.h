@@ -43,6 +43,7 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
+    void askForList();
     void makeLeft();
     void makeFigures(QVBoxLayout* column);
     void makeTimeline(QVBoxLayout* column);

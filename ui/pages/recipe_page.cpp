@@ -23,7 +23,7 @@ QStringList keysOf(const QString& section, const QStringList& without = {}) {
 
 RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), parent), model_(model) {
     const QStringList precision{QStringLiteral("numerics.dtype"), QStringLiteral("numerics.attention"),
-                                QStringLiteral("numerics.fp32_gradients")};
+                                QStringLiteral("numerics.fp32_gradients"), QStringLiteral("numerics.reduce_dtype")};
     QVBoxLayout* left = addColumn(1);
     left->addWidget(form(tr("Precision"), precision));
     scaling_ = form(tr("Loss scaling"), keysOf(QStringLiteral("numerics"), precision));

@@ -7,6 +7,7 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "ui/models/field_use.h"
 #include "ui/models/plan_model.h"
 #include "ui/widgets/combo_box.h"
 #include "ui/widgets/switch.h"
@@ -37,7 +38,7 @@ FieldRow::FieldRow(PlanModel* model, const QString& key, QWidget* parent)
     : QWidget(parent), model_(model), problem_(new QLabel(this)) {
     if (const PlanField* field = findPlanField(key)) field_ = *field;
     if (const QStringList values = listedValues(field_); !values.isEmpty())
-        makeCombo(values);
+        makeCombo(values, field_.titles.isEmpty() ? values : field_.titles);
     else if (field_.kind == PlanField::Kind::Flag)
         makeSwitch();
     else
@@ -90,13 +91,13 @@ void FieldRow::makeLine() {
     });
 }
 
-void FieldRow::makeCombo(const QStringList& texts) {
+void FieldRow::makeCombo(const QStringList& values, const QStringList& titles) {
     combo_ = new ComboBox(this);
     editor_ = combo_;
-    combo_->addItems(texts);
+    for (qsizetype i = 0; i < values.size(); ++i) combo_->addItem(titles[i], values[i]);
     combo_->setMinimumWidth(numberWidth);
     connect(combo_, &QComboBox::activated, this, [this] {
-        model_->setText(field_.key, combo_->currentText());
+        model_->setText(field_.key, combo_->currentData().toString());
         model_->endEdit();
     });
 }
@@ -111,8 +112,15 @@ void FieldRow::makeSwitch() {
 }
 
 void FieldRow::focusEditor() {
+    use(true);
     editor_->setFocus(Qt::ShortcutFocusReason);
     if (line_) line_->selectAll();
+}
+
+void FieldRow::use(bool used) {
+    if (used == used_) return;
+    used_ = used;
+    setVisible(used);
 }
 
 void FieldRow::refresh() {
@@ -127,10 +135,12 @@ void FieldRow::refresh() {
             if (!line_->hasFocus()) line_->setCursorPosition(0);
         }
     }
-    if (combo_) combo_->setCurrentText(text);
+    if (combo_) combo_->setCurrentIndex(combo_->findData(text));
     if (switch_) switch_->setChecked(text == QLatin1String("true"));
 
     const QString problem = model_->problemOf(field_.key);
+    // Not under the hand that edits it.
+    use(isUsed(field_.key, model_->plan()) || !problem.isEmpty() || editor_->hasFocus());
     if (problem == problem_->text()) return;
     problem_->setText(problem);
     problem_->setVisible(!problem.isEmpty());

@@ -25,7 +25,7 @@ public:
     QWidget* editor() const { return editor_; }
     /// "" while the field is right.
     QString problem() const { return problem_->text(); }
-    /// Where the search jumps to: focus, all selected.
+    /// Where the search jumps to: focus, all selected. A row that the plan makes no use of shows itself for it.
     void focusEditor();
 
 protected:
@@ -33,8 +33,9 @@ protected:
 
 private:
     void makeLine();
-    void makeCombo(const QStringList& texts);
+    void makeCombo(const QStringList& values, const QStringList& titles);
     void makeSwitch();
+    void use(bool used);
     void refresh();
     void step(int by);
 
@@ -46,6 +47,7 @@ private:
     Switch* switch_ = nullptr;
     QLabel* problem_;
     bool typing_ = false;
+    bool used_ = true;
 };
 
 /// Rows one under the other.

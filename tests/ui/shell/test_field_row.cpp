@@ -72,6 +72,44 @@ TEST(FieldRowOf, AChoiceIsAListOfTheNamesInThePlan) {
     EXPECT_EQ(combo->currentText(), QStringLiteral("none"));
 }
 
+TEST(FieldRowOf, SchedulesAndOptimizersHaveTheirTitles) {
+    PlanModel model;
+    FieldRow row(&model, QStringLiteral("layout.schedule"));
+    auto* combo = qobject_cast<QComboBox*>(row.editor());
+    ASSERT_NE(combo, nullptr);
+    EXPECT_EQ(combo->currentText(), QStringLiteral("1F1B"));
+    QTest::keyClick(combo, Qt::Key_End);
+    EXPECT_EQ(model.plan().layout.schedule, Schedule::DualPipeV);
+    EXPECT_EQ(combo->currentText(), QStringLiteral("DualPipeV"));
+    EXPECT_EQ(model.undoStack()->undoText(), QStringLiteral("Schedule to DualPipeV"));
+    FieldRow optimizer(&model, QStringLiteral("optimizer.kind"));
+    EXPECT_EQ(qobject_cast<QComboBox*>(optimizer.editor())->itemText(3), QStringLiteral("AdamW, 8 bits"));
+}
+
+TEST(FieldRowOf, RowsWithoutUseAreHidden) {
+    PlanModel model;
+    QWidget form;
+    FieldRow momentum(&model, QStringLiteral("optimizer.momentum"), &form);
+    FieldRow beta(&model, QStringLiteral("optimizer.beta1"), &form);
+    FieldRow every(&model, QStringLiteral("layout.recompute_every"), &form);
+    form.show();
+    EXPECT_TRUE(momentum.isHidden());
+    EXPECT_FALSE(beta.isHidden());
+    model.setText(QStringLiteral("optimizer.kind"), QStringLiteral("sgd"));
+    EXPECT_FALSE(momentum.isHidden());
+    EXPECT_TRUE(beta.isHidden());
+    // What the checks refuse stays in sight until it is put right.
+    EXPECT_TRUE(every.isHidden());
+    model.setText(QStringLiteral("layout.recompute"), QStringLiteral("full"));
+    EXPECT_FALSE(every.isHidden());
+    model.setText(QStringLiteral("layout.recompute_every"), QStringLiteral("2"));
+    model.setText(QStringLiteral("layout.recompute"), QStringLiteral("none"));
+    EXPECT_FALSE(every.isHidden());
+    EXPECT_FALSE(every.problem().isEmpty());
+    model.setText(QStringLiteral("layout.recompute_every"), QStringLiteral("1"));
+    EXPECT_TRUE(every.isHidden());
+}
+
 TEST(FieldRowOf, EditorsTellTheirNameAndHelpToAssistiveTechnology) {
     PlanModel model;
     for (const PlanField& field : planFields()) {
