@@ -41,7 +41,7 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
     v.integer("recompute_every", layout.recompute_every, size,
               "Under full recomputation every so-many-th layer is computed again; the others keep all");
     v.integer("recompute_stages", layout.recompute_stages, {0, 1'048'576},
-              "Pipeline stages, from the first, that recompute; 0 is all");
+              "Pipeline ranks, from the first, that recompute; 0 is all");
     v.flag("compress_activations", layout.compress_activations, "Keep saved activations in 8 bits, block by block");
     v.flag("offload_activations", layout.offload_activations, "Keep saved activations in host memory");
     v.integer("loss_chunks", layout.loss_chunks, {1, 1'000'000},

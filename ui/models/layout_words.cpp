@@ -37,8 +37,9 @@ QString pipelineWords(const Plan& plan, const PlanNumbers& numbers) {
                                 ? LayoutWords::tr("1 micro-batch")
                                 : LayoutWords::tr("%1 micro-batches").arg(countText(layout.accumulation));
     if (layout.pp == 1) return LayoutWords::tr("1 stage, %1: no bubble").arg(batches);
-    const QString what =
-        LayoutWords::tr("%1, %2 stages, %3").arg(scheduleName(layout.schedule), countText(layout.pp), batches);
+    const QString name =
+        numbers.pipeline ? QString::fromStdString(pipeline_title(*numbers.pipeline)) : scheduleName(layout.schedule);
+    const QString what = LayoutWords::tr("%1, %2 stages, %3").arg(name, countText(layout.pp), batches);
     if (!numbers.pipeline) return what;
     const QString bubble = LayoutWords::tr("%1 · bubble %2").arg(what, percentText(numbers.pipeline->timeline.bubble));
     const auto& form = numbers.pipeline->closed_form;

@@ -70,7 +70,7 @@ constexpr Label labels[] = {
     {"layout.split", QT_TRANSLATE_NOOP("PlanField", "Split of layers")},
     {"layout.recompute", QT_TRANSLATE_NOOP("PlanField", "Recompute")},
     {"layout.recompute_every", QT_TRANSLATE_NOOP("PlanField", "Recompute one layer in")},
-    {"layout.recompute_stages", QT_TRANSLATE_NOOP("PlanField", "Stages, 0: all")},
+    {"layout.recompute_stages", QT_TRANSLATE_NOOP("PlanField", "Ranks, 0: all")},
     {"layout.compress_activations", QT_TRANSLATE_NOOP("PlanField", "Activations in 8 bits")},
     {"layout.offload_activations", QT_TRANSLATE_NOOP("PlanField", "Offload activations")},
     {"layout.loss_chunks", QT_TRANSLATE_NOOP("PlanField", "Loss in pieces")},
