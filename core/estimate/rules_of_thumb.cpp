@@ -17,16 +17,50 @@ Count over_all_ranks(const MemoryEstimate& estimate, std::initializer_list<Categ
     return bytes;
 }
 
+struct PerParameter {
+    std::int64_t bytes;
+    const char* what;
+};
+
+/// What the optimizer keeps a parameter, to the byte.
+PerParameter optimizer_bytes(const Optimizer& optimizer) {
+    switch (optimizer.kind) {
+        case OptimizerKind::AdamW:
+        case OptimizerKind::Lamb:
+            return {8, "8 for two fp32 moments"};
+        case OptimizerKind::Sgd:
+            return optimizer.momentum > 0 ? PerParameter{4, "4 for an fp32 momentum"}
+                                          : PerParameter{0, "nothing for SGD without momentum"};
+        case OptimizerKind::AdamW8bit:
+            return {2, "2 for two 8-bit moments, their scales apart"};
+        case OptimizerKind::Adafactor:
+            return {0, "next to nothing for Adafactor's rows and columns"};
+    }
+    return {0, ""};
+}
+
 std::string states_note(const Plan& plan, const MemoryEstimate& estimate, Count rule) {
     const bool half = plan.numerics.dtype != Dtype::Fp32;
     const auto dtype = dtype_names[static_cast<std::size_t>(plan.numerics.dtype)];
     const std::int64_t gradient = half && !plan.numerics.fp32_gradients ? 2 : 4;
-    auto note =
-        half ? fmt::format(
-                   "The rule gives a parameter 8 B. Training in {} takes {} B: 2 weight, {} gradient, 4 "
-                   "fp32 master weight, 8 for two fp32 moments: {} for one copy, not {}.",
-                   dtype, 14 + gradient, gradient, decimal(Count(estimate.parameters) * (14 + gradient)), decimal(rule))
-             : "In fp32 the rule is right for one copy: weights, gradients and two moments of 4 B each.";
+    const auto optimizer = optimizer_bytes(plan.optimizer);
+    const auto bytes = (half ? 6 : 4) + gradient + optimizer.bytes;
+    const auto one_copy = decimal(Count(estimate.parameters) * bytes);
+    std::string note;
+    if (half)
+        note = fmt::format(
+            "The rule gives a parameter 8 B. Training in {} takes {} B: 2 weight, {} gradient, 4 fp32 master weight, "
+            "{}: "
+            "{} for one copy, not {}.",
+            dtype, bytes, gradient, optimizer.what, one_copy, decimal(rule));
+    else if (optimizer.bytes == 8)
+        note = "In fp32 the rule is right for one copy: weights, gradients and two moments of 4 B each.";
+    else
+        note = fmt::format(
+            "The rule gives a parameter 16 B, for Adam. This optimizer takes {} B: 4 weight, 4 gradient, {}: {} for "
+            "one "
+            "copy, not {}.",
+            bytes, optimizer.what, one_copy, decimal(rule));
     if (const auto copies = plan.layout.dp * plan.layout.cp; copies > 1) {
         constexpr std::array split{"nothing", "the optimizer states", "optimizer states and gradients", "everything"};
         note += fmt::format(

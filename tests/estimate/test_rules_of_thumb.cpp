@@ -46,5 +46,16 @@ TEST(RulesOfThumb, StatesRuleIsRightForOneCopyInFp32) {
     EXPECT_THAT(rule.note, HasSubstr("right for one copy"));
 }
 
+TEST(RulesOfThumb, OtherOptimizersAreNamed) {
+    const auto note = [](const std::vector<std::string>& settings) {
+        return estimated(gpu_plan("llama-7b", settings)).rules.at(0).note;
+    };
+    EXPECT_THAT(note({"optimizer.kind=sgd"}),
+                HasSubstr("takes 12 B: 2 weight, 2 gradient, 4 fp32 master weight, 4 for"));
+    EXPECT_THAT(note({"optimizer.kind=adamw-8bit"}), HasSubstr("takes 10 B"));
+    EXPECT_THAT(note({"optimizer.kind=adafactor", "numerics.dtype=fp32"}),
+                HasSubstr("takes 8 B: 4 weight, 4 gradient, next to nothing"));
+}
+
 }  // namespace
 }  // namespace plimsoll
