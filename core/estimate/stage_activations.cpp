@@ -87,8 +87,8 @@ LayerActivations::LayerActivations(const Plan& plan) {
         decoder[m] = kept(stored, mode);
         encoder[m] = kept(encoder_stored, mode);
         backward[m] = backward_peak(plan, tensors, mode);
+        ops[m] = written_out(stored, mode);
     }
-    ops = written_out(stored, plan.layout.recompute);
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
@@ -134,6 +134,8 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
     const auto counts = counts_in(plan, slice, mode);
     const bool recomputes = counts.again() > 0;
 
+    const auto& ops = layer.ops[recomputes ? static_cast<std::size_t>(mode) : 0];
+
     std::vector<Term> terms;
     auto text = kept_text(plan, layer, slice, in_flight);
     if (plan.layout.offload_activations)
@@ -143,7 +145,9 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
                      recomputes
                          ? fmt::format("Activations (recompute {})", recompute_names[static_cast<std::size_t>(mode)])
                          : "Activations",
-                     Category::Activations, stage.layers.value(), text + "; a layer: " + layer.ops, korthikanti});
+                     Category::Activations, stage.layers.value(),
+                     fmt::format("{}; a {}layer: {}", text, recomputes && counts.whole() > 0 ? "recomputed " : "", ops),
+                     korthikanti});
 
     if (stage.ends > 0)
         terms.push_back({"end_activations", "Embedding and final norm", Category::Activations, stage.ends.value(),

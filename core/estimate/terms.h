@@ -31,7 +31,7 @@ struct LayerActivations {
     explicit LayerActivations(const Plan& plan);
     std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute, compressed where the plan says so
     std::array<Count, 3> backward;          ///< backward_peak of a decoder layer, by Recompute
-    std::string ops;                        ///< what a decoder layer keeps, written out
+    std::array<std::string, 3> ops;         ///< what a decoder layer keeps, written out, by Recompute
 };
 
 /// Micro-batches alive at a rank's peak, counted in its chunks.

@@ -40,6 +40,7 @@ TEST(PartialRecomputation, OnlyTheFirstRanksRecompute) {
         const auto here = estimated(plan).stages.at(stage), there = estimated(none).stages.at(stage);
         EXPECT_EQ(here.total(), there.total());
         EXPECT_EQ(here.find("activations")->name, "Activations");
+        EXPECT_EQ(here.find("activations")->formula, there.find("activations")->formula);
     }
     EXPECT_EQ(estimated(plan).stages.at(0).find("activations")->name, "Activations (recompute full)");
 }

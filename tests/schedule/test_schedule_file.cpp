@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "core/base/file.h"
 #include "core/plan/presets.h"
 #include "core/schedule/pipeline.h"
@@ -80,6 +82,28 @@ TEST_F(ScheduleFile, TheListIsProvenToRun) {
     EXPECT_THAT(error_of(with_ops(R"([["F0","W0"],["F0","B0"]])")), HasSubstr("never runs the input backward"));
     EXPECT_THAT(error_of(with_ops(R"([["F7","B7","W7"],["F0","B0"]])")), HasSubstr("micro-batches run from 0 to 0"));
     EXPECT_THAT(error_of(with_ops(R"([["F0","F0","B0"],["F0","B0"]])")), HasSubstr("twice"));
+}
+
+TEST_F(ScheduleFile, NoMutilatedListCrashesTheReader) {
+    const auto text = schedule_text(*make_schedule(Schedule::ZbV, {2, 4}));
+    std::mt19937 random(5);
+    static constexpr std::string_view bytes = "{}[]\",:0179.eE-FBW\\\xff";
+    int runs = 0;
+    for (int i = 0; i < 3000; ++i) {
+        auto broken = text;
+        for (int changes = 1 + static_cast<int>(random() % 3); changes > 0; --changes)
+            broken[random() % broken.size()] = bytes[random() % bytes.size()];
+        const auto schedule =
+            parse_json(broken, "list").and_then([](const Json& json) { return schedule_from_json(json, "list"); });
+        // What is read can run.
+        if (schedule) {
+            ++runs;
+            EXPECT_TRUE(simulate(*schedule, StageTimes::uniform(schedule->stages(), 1, 1, 1)));
+        } else {
+            EXPECT_FALSE(schedule.error().message.empty());
+        }
+    }
+    EXPECT_LT(runs, 1500);
 }
 
 Plan four_stages() {
