@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/chunked_loss.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plimsoll::engine {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::tensor_list;
+
+/// The gradients, times the number of tokens. Not in save_for_backward(): what is saved there may be compressed.
+struct Gradients : torch::CustomClassHolder {
+    torch::Tensor hidden;  ///< [tokens, width], in the dtype of hidden
+    torch::Tensor weight;  ///< fp32 or fp64
+    bool taken = false;
+};
+
+/// Turns logits into p - onehot(y), in place, and gives the sum of the losses.
+torch::Tensor loss_and_gradient(torch::Tensor& z, const torch::Tensor& targets) {
+    const torch::Tensor index = targets.unsqueeze(1);
+    z.sub_(z.amax(1, /*keepdim=*/true));
+    const torch::Tensor at_target = z.gather(1, index);
+    z.exp_();
+    const torch::Tensor total = z.sum(1, /*keepdim=*/true);
+    z.div_(total);
+    z.scatter_(1, index, z.gather(1, index).sub_(1));
+    return (total.log() - at_target).sum(torch::kDouble);
+}
+
+struct ChunkedLoss : Function<ChunkedLoss> {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& hidden, const torch::Tensor& weight,
+                                 const torch::Tensor& targets, std::int64_t chunks, bool with_gradients) {
+        const auto wide = weight.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
+        const torch::Tensor flat = hidden.reshape({-1, hidden.size(-1)}), flat_targets = targets.reshape({-1});
+        const std::int64_t tokens = flat.size(0), at_once = (tokens + chunks - 1) / chunks;
+        auto gradients = c10::make_intrusive<Gradients>();
+        if (with_gradients && hidden.requires_grad()) gradients->hidden = at::empty(flat.sizes(), flat.options());
+        if (with_gradients && weight.requires_grad()) {
+            gradients->weight = at::zeros(weight.sizes(), weight.options().dtype(wide));
+        }
+
+        torch::Tensor sum = at::zeros({}, weight.options().dtype(torch::kDouble));
+        for (std::int64_t begin = 0; begin < tokens; begin += at_once) {
+            const std::int64_t count = std::min(at_once, tokens - begin);
+            const torch::Tensor piece = flat.narrow(0, begin, count);
+            torch::Tensor z = at::linear(piece, weight).to(wide);
+            sum += loss_and_gradient(z, flat_targets.narrow(0, begin, count));
+            const torch::Tensor dz = z.to(weight.scalar_type());
+            if (gradients->hidden.defined()) {
+                torch::Tensor dhidden = gradients->hidden.narrow(0, begin, count);
+                at::mm_out(dhidden, dz, weight);
+            }
+            if (!gradients->weight.defined()) continue;
+            if (weight.scalar_type() == wide) {
+                gradients->weight.addmm_(dz.t(), piece);
+            } else {
+                gradients->weight.add_(at::mm(dz.t(), piece));
+            }
+        }
+        ctx->saved_data["gradients"] = torch::IValue::make_capsule(gradients);
+        ctx->saved_data["tokens"] = tokens;
+        ctx->saved_data["dtype"] = weight.scalar_type();
+        ctx->saved_data["shape"] = hidden.sizes().vec();
+        return sum.div_(tokens).to(wide);
+    }
+
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& incoming) {
+        const auto capsule = ctx->saved_data["gradients"].toCapsule();
+        auto& gradients = static_cast<Gradients&>(*capsule);
+        TORCH_CHECK(!std::exchange(gradients.taken, true), "the chunked loss goes backward once only");
+        const torch::Tensor factor = incoming[0] / ctx->saved_data["tokens"].toInt();
+        torch::Tensor hidden = std::exchange(gradients.hidden, {}), weight = std::exchange(gradients.weight, {});
+        if (hidden.defined()) hidden = hidden.mul_(factor).view(ctx->saved_data["shape"].toIntVector());
+        if (weight.defined()) weight = weight.mul_(factor).to(ctx->saved_data["dtype"].toScalarType());
+        return {hidden, weight, {}, {}, {}};
+    }
+};
+
+}  // namespace
+
+torch::Tensor chunked_language_model_loss(const torch::Tensor& hidden, const torch::Tensor& head_weight,
+                                          const torch::Tensor& targets, std::int64_t chunks) {
+    const std::int64_t pieces = std::clamp<std::int64_t>(chunks, 1, std::max<std::int64_t>(1, targets.numel()));
+    return ChunkedLoss::apply(hidden, head_weight, targets, pieces, torch::GradMode::is_enabled());
+}
+
+}  // namespace plimsoll::engine
