@@ -8,8 +8,9 @@
 namespace plimsoll::engine {
 
 /// Mean cross-entropy of the logits z = hidden Wᵀ: language_model_loss(at::linear(hidden, head_weight), targets), in
-/// fp32 (fp64 weights: in fp64). hidden [batch, time, width], head_weight [vocab, width], targets [batch, time]. The
-/// tokens are taken in `chunks` pieces (at least 1; as many as tokens at most), and at most one piece's logits exist.
+/// fp32 (fp64 weights: in fp64). hidden [batch, time, width], head_weight [vocab, width], targets [batch, time], each
+/// below vocab. The tokens are taken in `chunks` pieces (at least 1; as many as tokens at most), and at most one
+/// piece's logits exist.
 ///
 /// With p = softmax(z) of a token, y its target and N tokens:
 ///   loss = 1/N Σ (log Σ exp z - z_y)      dz = (p - onehot(y)) / N      dhidden = dz W      dW = Σ dzᵀ hidden

@@ -6,11 +6,10 @@
 
 #include <map>
 #include <mutex>
-#include <optional>
+#include <tuple>
 #include <unordered_set>
 
-#include "core/engine/block_quantize.h"
-#include "core/engine/host_copy.h"
+#include "core/engine/packed_tensor.h"
 
 namespace plimsoll::engine {
 
@@ -19,63 +18,17 @@ namespace {
 using torch::autograd::SavedVariableHooks;
 using Dims = std::vector<std::int64_t>;
 
-/// Flat numbers, in 8 bits or as they are, here or on the host.
-class Payload {
-public:
-    Payload(const torch::Tensor& flat, bool compress, bool offload) : dtype_(flat.scalar_type()) {
-        if (compress) {
-            const QuantizedBlocks blocks = quantize_blocks(flat);
-            tensors_ = {blocks.codes, blocks.scales};
-        } else {
-            tensors_ = {flat};
-        }
-        if (!offload) return;
-        for (const torch::Tensor& tensor : tensors_) copies_.emplace_back(tensor);
-        tensors_.clear();
-    }
-
-    torch::Tensor restored() const {
-        std::vector<torch::Tensor> tensors = tensors_;
-        for (const HostCopy& copy : copies_) tensors.push_back(copy.fetch());
-        return tensors.size() == 1 ? tensors[0] : dequantize_blocks({tensors[0], tensors[1]}, dtype_);
-    }
-
-private:
-    torch::ScalarType dtype_;
-    std::vector<torch::Tensor> tensors_;
-    std::vector<HostCopy> copies_;
-};
-
-/// A view's numbers, each once: its dimensions without those that repeat a number (stride 0), and how they lie in
-/// memory.
-struct Layout {
-    explicit Layout(const torch::Tensor& tensor) : sizes(tensor.sizes().vec()), once(tensor) {
-        for (std::int64_t d = 0; d < tensor.dim(); ++d) {
-            if (tensor.stride(d) == 0 && tensor.size(d) > 1) once = once.narrow(d, 0, 1);
-        }
-        dense = once.is_non_overlapping_and_dense();
-    }
-    /// In the order of memory where they leave no gaps, so that all views of the same numbers give the same.
-    torch::Tensor flat() const {
-        return dense ? once.as_strided({once.numel()}, {1}, once.storage_offset()) : once.reshape({-1});
-    }
-
-    Dims sizes;
-    torch::Tensor once;
-    bool dense = false;
-};
-
 /// Numbers in memory at one time. The storage's address cannot be used again while a weak reference to it is held.
 using Place = std::tuple<const c10::StorageImpl*, std::int64_t, std::int64_t, torch::ScalarType, Dims, Dims>;
 
-Place place_of(const torch::Tensor& saved, const Layout& layout) {
-    const torch::Tensor& once = layout.once;
+Place place_of(const torch::Tensor& saved, const TensorLayout& layout) {
+    const torch::Tensor& once = layout.once();
     return {saved.storage().unsafeGetStorageImpl(),
             saved._version(),
             once.storage_offset(),
             saved.scalar_type(),
-            layout.dense ? Dims{once.numel()} : once.sizes().vec(),
-            layout.dense ? Dims{1} : once.strides().vec()};
+            layout.dense() ? Dims{once.numel()} : once.sizes().vec(),
+            layout.dense() ? Dims{1} : once.strides().vec()};
 }
 
 }  // namespace
@@ -101,27 +54,27 @@ public:
     }
 
     /// Null: too small.
-    std::shared_ptr<const Payload> keep(const torch::Tensor& tensor, const Layout& layout) {
-        if (layout.once.numel() < min_elements_) return nullptr;
+    std::shared_ptr<const PackedNumbers> keep(const torch::Tensor& tensor, const TensorLayout& layout) {
+        if (layout.once().numel() < min_elements_) return nullptr;
         Kept& kept = kept_[place_of(tensor, layout)];
-        auto payload = kept.payload.lock();
-        if (payload == nullptr) {
-            payload = std::make_shared<const Payload>(layout.flat(), compress_, offload_);
-            kept = {tensor.storage().getWeakStorageImpl(), payload};
+        auto packed = kept.packed.lock();
+        if (packed == nullptr) {
+            packed = std::make_shared<const PackedNumbers>(layout.flat(), compress_, offload_);
+            kept = {tensor.storage().getWeakStorageImpl(), packed};
             forget_released();
         }
-        return payload;
+        return packed;
     }
 
 private:
     struct Kept {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage{c10::intrusive_ptr<c10::StorageImpl>()};
-        std::weak_ptr<const Payload> payload;
+        std::weak_ptr<const PackedNumbers> packed;
     };
 
     void forget_released() {
         if (kept_.size() < forget_at_) return;
-        std::erase_if(kept_, [](const auto& entry) { return entry.second.payload.expired(); });
+        std::erase_if(kept_, [](const auto& entry) { return entry.second.packed.expired(); });
         forget_at_ = std::max<std::size_t>(64, 2 * kept_.size());
     }
 
@@ -141,35 +94,31 @@ public:
     /// Called once, right after the hooks are made, by the thread that saves.
     void call_pack_hook(const at::Tensor& tensor) override {
         if (current->applies(tensor)) {
-            const Layout layout(tensor.detach());
-            payload_ = current->keep(tensor, layout);
-            sizes_ = layout.sizes;
-            once_sizes_ = layout.once.sizes().vec();
-            if (layout.dense) strides_ = layout.once.strides().vec();
+            const TensorLayout layout(tensor.detach());
+            packed_ = current->keep(tensor, layout);
+            shape_ = layout.shape();
         }
-        if (payload_ != nullptr) return;
-        // Detached, as a node that holds its own output would never be freed.
-        whole_ = tensor.detach();
+        if (packed_ != nullptr) return;
+        // A node that holds its own output would never be freed. A leaf is held itself, as autograd does, so that who
+        // gives a parameter other memory between forward and backward is followed.
+        whole_ = tensor.is_leaf() ? tensor : tensor.detach();
         version_ = tensor._version();
     }
 
     at::Tensor call_unpack_hook() override {
-        if (payload_ == nullptr) {
+        if (packed_ == nullptr) {
             TORCH_CHECK(whole_._version() == version_,
                         "one of the variables needed for gradient computation has been modified by an inplace "
                         "operation: it is at version ",
                         whole_._version(), ", and was saved at version ", version_);
             return whole_;
         }
-        const at::Tensor flat = payload_->restored();
-        const at::Tensor once = strides_ ? flat.as_strided(once_sizes_, *strides_) : flat.view(once_sizes_);
-        return once.expand(sizes_);
+        return shape_.over(packed_->restored());
     }
 
 private:
-    std::shared_ptr<const Payload> payload_;  ///< null: `whole_` is kept
-    Dims sizes_, once_sizes_;
-    std::optional<Dims> strides_;  ///< none: the numbers were gathered from gaps, and lie one after another now
+    std::shared_ptr<const PackedNumbers> packed_;  ///< null: `whole_` is kept
+    TensorLayout::Shape shape_;
     at::Tensor whole_;
     std::int64_t version_ = 0;
 };
