@@ -26,7 +26,7 @@ public:
     void write(std::int64_t begin, const torch::Tensor& numbers);
 
 private:
-    torch::Tensor map_, borders_;  ///< the codes' numbers, and where one code's reach ends and the next one's begins
+    bool with_sign_;
     torch::Tensor codes_, scales_;
 };
 

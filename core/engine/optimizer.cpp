@@ -23,7 +23,7 @@ bool is_half(const torch::Tensor& tensor) {
 
 torch::Tensor ScaledGradient::operator()(const torch::Tensor& gradient, std::int64_t begin, std::int64_t length,
                                          const torch::Tensor& master) {
-    const torch::Tensor piece = gradient.narrow(0, begin, length);
+    torch::Tensor piece = gradient.narrow(0, begin, length);
     if (factor_ == 1 && piece.scalar_type() == master.scalar_type()) return piece;
     if (!scratch_.defined() || scratch_.scalar_type() != master.scalar_type() || scratch_.device() != master.device() ||
         scratch_.numel() < length) {
@@ -51,11 +51,13 @@ Result<void> ShardedOptimizer::step(const std::vector<torch::Tensor>& gradients,
                                     double clip_factor) {
     const torch::NoGradGuard no_grad;
     ++steps_;
-    if (auto done = update(gradients, lr, inv_scale * clip_factor); !done) return done;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (gradients[i].defined() && is_half(parts_[i].parameter)) parts_[i].parameter.detach().copy_(masters_[i]);
-    }
-    return {};
+    return update(gradients, lr, inv_scale * clip_factor);
+}
+
+void ShardedOptimizer::cast_back(std::size_t index, std::int64_t begin, std::int64_t length) const {
+    const torch::Tensor& parameter = parts_[index].parameter;
+    if (!is_half(parameter)) return;
+    parameter.detach().view(-1).narrow(0, begin, length).copy_(masters_[index].view(-1).narrow(0, begin, length));
 }
 
 Result<void> ShardedOptimizer::sum(PartSums::Over over,

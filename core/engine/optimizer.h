@@ -83,6 +83,9 @@ protected:
     const torch::Tensor& master(std::size_t index) const { return masters_[index]; }
     const Optimizer& settings() const { return settings_; }
     double weight_decay(std::size_t index) const { return parts_[index].decay ? settings_.weight_decay : 0; }
+    /// Casts numbers begin..begin+length of a master back into the parameter, while they are in cache. Each kind calls
+    /// it for what it has updated.
+    void cast_back(std::size_t index, std::int64_t begin, std::int64_t length) const;
     Result<void> sum(PartSums::Over over, const std::vector<std::pair<std::size_t, torch::Tensor>>& values);
 
 private:

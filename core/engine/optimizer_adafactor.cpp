@@ -64,6 +64,7 @@ private:
             if (weight_decay(i) != 0) w.mul_(1 - lr * weight_decay(i));
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
                 w.narrow(0, begin, count).add_(direction(i, gradients[i], begin, count, scaled), -rate);
+                cast_back(i, begin * slots_[i].columns, count * slots_[i].columns);
             });
         }
         return {};

@@ -28,6 +28,7 @@ private:
                 const auto piece = [&](const torch::Tensor& flat) { return flat.narrow(0, begin, length); };
                 fused_adamw({piece(w), scaled(gradient, begin, length, w), piece(m), piece(v)}, step, settings(), lr,
                             weight_decay(i));
+                cast_back(i, begin, length);
             });
         }
         return {};

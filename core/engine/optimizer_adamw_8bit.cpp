@@ -67,6 +67,7 @@ private:
                             lr, weight_decay(i));
                 exp_avg_[i].store(begin, m);
                 exp_avg_sq_[i].store(begin, v);
+                cast_back(i, begin, length);
             });
         }
         return {};

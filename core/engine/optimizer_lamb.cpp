@@ -42,6 +42,7 @@ private:
             torch::Tensor w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 w.narrow(0, begin, length).add_(direction(i, begin, length), -lr * ratios[i]);
+                cast_back(i, begin, length);
             });
         }
         return {};

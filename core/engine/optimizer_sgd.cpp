@@ -29,6 +29,7 @@ private:
                     g = buffer.mul_(settings().momentum).add_(g);
                 }
                 weights.add_(g, -lr);
+                cast_back(i, begin, length);
             });
         }
         return {};

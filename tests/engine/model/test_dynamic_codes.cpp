@@ -51,7 +51,8 @@ TEST(DynamicCodes, ErrIsBoundByTheMapsGaps) {
             const Tensor bound = block.abs() * (with_sign ? 0.45 : 0.3) + largest * 1e-6;
             EXPECT_TRUE((error <= bound).all().item<bool>());
             const double fraction = 0.9 / (with_sign ? 64 : 128);
-            EXPECT_LE(error.max().item<double>(), largest * fraction * 0.51);
+            // A code is chosen by a number's first 11 bits, so that it may be a little more than the half.
+            EXPECT_LE(error.max().item<double>(), largest * fraction * 0.55);
         }
     }
 }
