@@ -77,7 +77,7 @@ Tensor shard(const Grid& grid, std::size_t rank, const Tensor& whole) {
 }
 
 /// Steps `wholes` as a whole and in shards; gives the largest difference at the end, in parameters and states.
-double difference_to_whole(const Optimizer& settings, Grid& grid, std::vector<Tensor> wholes, int steps) {
+double difference_to_whole(const Optimizer& settings, Grid& grid, const std::vector<Tensor>& wholes, int steps) {
     std::vector<OptimizedPart> parts;
     std::vector<bool> is_vector;
     for (const Tensor& whole : wholes) {
