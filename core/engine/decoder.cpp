@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/engine/chunked_loss.h"
 #include "core/engine/init.h"
 #include "core/engine/recompute.h"
 #include "core/engine/ring_attention.h"
@@ -184,9 +185,15 @@ Tensor Decoder::loss_sum(const Tensor& normed, const Tensor& targets) const {
 }
 
 Tensor Decoder::loss(const Tensor& residual, const Tensor& targets) {
-    const Tensor normed = head_input(residual).flatten(0, 1);
+    const Tensor input = head_input(residual);
+    const std::int64_t asked = context_.plan->layout.loss_chunks;
+    if (asked > 1 && context_.tp() == 1) {
+        const Tensor& weight = head_ ? head_->weight() : tied_head_->weight();
+        return leave(layers_.size() + 1, chunked_language_model_loss(input, weight, targets, asked));
+    }
+    const Tensor normed = input.flatten(0, 1);
     const Tensor flat = targets.reshape({-1});
-    const std::int64_t chunks = std::min(context_.plan->layout.loss_chunks, normed.size(0));
+    const std::int64_t chunks = std::min(asked, normed.size(0));
     Tensor sum;
     for (std::int64_t i = 0; i < chunks; ++i) {
         const std::int64_t begin = normed.size(0) * i / chunks, length = normed.size(0) * (i + 1) / chunks - begin;
@@ -205,7 +212,10 @@ Tensor Decoder::logits(const Tensor& residual) {
     return leave(layers_.size() + 1, all);
 }
 
-Tensor Decoder::forward(const Tensor& tokens) { return logits(body(tokens, DropoutKey::drawn(tokens.size(0)))); }
+Tensor Decoder::forward(const Tensor& tokens) {
+    const bool drops = is_training() && context_.plan->model.dropout > 0;
+    return logits(body(tokens, drops ? DropoutKey::drawn(tokens.size(0)) : DropoutKey()));
+}
 
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding) {

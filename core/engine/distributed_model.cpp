@@ -232,30 +232,19 @@ Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
     const torch::NoGradGuard no_grad;
     const bool runs = plan_.layout.zero_stage >= 1;
     const std::int64_t layers = plan_.model.num_layers;
+    // Of plain data-parallel ranks each has all gradients, so none needs to ask another.
+    const bool alone = !runs && !experts_ && context_.tp() == 1 && plan_.layout.pp == 1;
     std::vector<Tensor> gradients;
     std::vector<std::int64_t> rows;
     for (const Parameter& parameter : parameters_) {
-        if (!speaks_for(parameter, /*of_data_group=*/!runs)) continue;
+        if (!alone && !speaks_for(parameter, /*of_data_group=*/!runs)) continue;
         gradients.push_back(parameter.part.gradient);
         const std::string layer = Decoder::layer_of(parameter.name);
         rows.push_back(layer == "embed" ? 0 : layer == "head" ? layers + 1 : std::stoll(layer) + 1);
     }
-    // Of plain data-parallel ranks each has all gradients, so none needs to ask another.
-    const bool alone = !runs && !experts_ && context_.tp() == 1 && plan_.layout.pp == 1;
-    if (alone) {
-        gradients.clear();
-        rows.clear();
-        for (const Parameter& parameter : parameters_) {
-            gradients.push_back(parameter.part.gradient);
-            const std::string layer = Decoder::layer_of(parameter.name);
-            rows.push_back(layer == "embed" ? 0 : layer == "head" ? layers + 1 : std::stoll(layer) + 1);
-        }
-    }
     Tensor squares = at::zeros({layers + 2}, torch::dtype(torch::kFloat64));
-    if (!gradients.empty()) {
-        const Tensor host = at::stack(at::_foreach_norm(gradients, 2, c10::kFloat)).to(torch::kCPU, torch::kFloat64);
-        squares.index_add_(0, torch::tensor(rows, torch::kInt64), host.square());
-    }
+    const std::vector<double> each = squared_norms(gradients);
+    for (std::size_t i = 0; i < each.size(); ++i) squares.mutable_data_ptr<double>()[rows[i]] += each[i];
     if (!alone) {
         Tensor all = squares.to(device_);
         if (auto summed = context_.mesh->world().all_reduce_sum(all)->wait(); !summed) {

@@ -12,19 +12,6 @@ namespace {
 /// A byte is a token.
 constexpr std::int64_t byte_tokens = 256;
 
-/// In eval() mode while it lives.
-class Evaluating {
-public:
-    explicit Evaluating(Decoder& model) : model_(model), training_(model.is_training()) { model_.eval(); }
-    ~Evaluating() { model_.train(training_); }
-    Evaluating(const Evaluating&) = delete;
-    Evaluating& operator=(const Evaluating&) = delete;
-
-private:
-    Decoder& model_;
-    bool training_;
-};
-
 /// The next byte from the logits behind the last token; nothing when none of them is a number.
 std::optional<std::uint8_t> draw(torch::Tensor logits, double temperature, at::Generator& generator) {
     logits = logits.narrow(0, 0, std::min(byte_tokens, logits.size(0))).cpu().to(torch::kDouble);
@@ -93,18 +80,6 @@ std::string generate(const NextLogits& logits, std::int64_t vocab_size, const st
         continuation += static_cast<char>(*next);
     }
     return repaired_utf8(prompt + continuation);
-}
-
-std::string generate(Decoder& model, const std::string& prompt, std::int64_t length, double temperature,
-                     std::uint64_t seed, std::int64_t max_context, const std::atomic<bool>* stop) {
-    const torch::NoGradGuard no_grad;
-    const Evaluating evaluating(model);
-    const torch::Device device = model.parameters().front().device();
-    const auto logits = [&](const torch::Tensor& tokens) {
-        return model.forward(tokens.to(device))[0][tokens.size(1) - 1];
-    };
-    return generate(logits, model.vocab_size(), prompt, length, temperature, seed,
-                    std::min(max_context, model.max_time()), [&] { return stop != nullptr && stop->load(); });
 }
 
 }  // namespace plimsoll::engine

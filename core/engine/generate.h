@@ -2,12 +2,11 @@
 // Text from a model, to see what it learned.
 #pragma once
 
-#include <atomic>
+#include <torch/torch.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
-
-#include "core/engine/decoder.h"
 
 namespace plimsoll::engine {
 
@@ -16,17 +15,13 @@ using NextLogits = std::function<torch::Tensor(const torch::Tensor& tokens)>;
 
 /// Continues `prompt` by `length` byte tokens at the given temperature (0: the likeliest); deterministic under `seed`,
 /// and no random number is taken from torch's default generator. Gives the prompt and its continuation. The context is
-/// cut to the last `max_context` tokens (and to what the model takes). An empty prompt continues a line break that is
+/// cut to the last `max_context` tokens. An empty prompt continues a line break that is
 /// not shown. Of a larger vocabulary only the 256 bytes are drawn. Bytes that are not valid UTF-8 come out as U+FFFD.
 /// Where the model gives no finite number any more, and once `stop` is set, the text ends early: between two tokens.
 /// Every rank of a model that is spread over several calls it alike.
 std::string generate(const NextLogits& logits, std::int64_t vocab_size, const std::string& prompt, std::int64_t length,
                      double temperature, std::uint64_t seed, std::int64_t max_context,
                      const std::function<bool()>& stop = {});
-
-/// The same for a model on this rank, which is back in its mode afterwards.
-std::string generate(Decoder& model, const std::string& prompt, std::int64_t length, double temperature,
-                     std::uint64_t seed, std::int64_t max_context, const std::atomic<bool>* stop = nullptr);
 
 /// The bytes as UTF-8: each longest wrong start of a character becomes one U+FFFD (Unicode 15, section 3.9).
 std::string repaired_utf8(std::string_view bytes);

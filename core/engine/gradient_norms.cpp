@@ -5,6 +5,15 @@
 
 namespace plimsoll::engine {
 
+std::vector<double> squared_norms(const std::vector<torch::Tensor>& gradients) {
+    if (gradients.empty()) return {};
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor host =
+        torch::stack(at::_foreach_norm(gradients, 2, c10::kFloat)).to(torch::kCPU, torch::kFloat64).square_();
+    const auto* values = host.const_data_ptr<double>();
+    return {values, values + host.numel()};
+}
+
 double clip_factor(double norm, double clip) {
     if (clip <= 0) return 1;
     return std::min(1.0, clip / (norm + 1e-6));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/engine/ring_attention.h"
+#include "core/engine/saved_tensors.h"
 
 namespace plimsoll::engine {
 
@@ -120,7 +121,19 @@ Tensor Pipeline::forward(Decoder& decoder, const Tensor& input, const Batch& bat
     DropoutKey key;
     key.seed = static_cast<std::uint64_t>(plan_.training.seed);
     key.samples = std::make_shared<const std::vector<std::uint64_t>>(batch.samples);
+    std::optional<SavedTensors> saved;
+    const Layout& layout = plan_.layout;
+    if (layout.compress_activations || layout.offload_activations) {
+        SavedPolicy policy;
+        policy.compress = layout.compress_activations;
+        policy.offload = layout.offload_activations;
+        // Statistics of norms and attention are as many numbers as there are rows and heads, and stay exact.
+        policy.min_elements =
+            std::max<std::int64_t>(1024, layout.micro_batch * plan_.data.sequence_length * plan_.model.num_heads + 1);
+        saved.emplace(policy);
+    }
     const Tensor residual = decoder.body(input, key);
+    saved.reset();
     return decoder.stage().head ? decoder.loss(residual, batch.targets) : residual;
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "core/engine/distributed_model.h"
 #include "tests/engine/model/file_size_limit.h"
 #include "tests/engine/model/small_models.h"
 #include "tests/telemetry/temp_folder.h"
@@ -16,22 +17,43 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using torch::Tensor;
 
+PipelineSchedule one_rank() { return make_schedule(Schedule::OneFOneB, {1, 1, 1}).value(); }
+
 /// A model in training.
 struct Training {
     explicit Training(const Plan& its_plan, std::uint64_t seed = 3)
-        : plan(its_plan), model(make_decoder(plan, seed)), optimizer(named(), plan.optimizer) {}
+        : plan([&] {
+              Plan seeded = its_plan;
+              seeded.training.seed = static_cast<std::int64_t>(seed);
+              return seeded;
+          }()),
+          model(plan, *mesh, schedule, torch::Device(torch::kCPU)) {
+        EXPECT_TRUE(model.make_optimizer(plan.optimizer));
+    }
 
-    std::vector<std::pair<std::string, Tensor>> named() const {
-        std::vector<std::pair<std::string, Tensor>> parameters;
-        for (const auto& item : model->named_parameters()) parameters.emplace_back(item.key(), item.value());
-        return parameters;
-    }
     void step(std::uint64_t seed) {
-        gradients(*model, random_tokens(plan, 2, 8, seed), random_tokens(plan, 2, 8, seed + 1000));
-        optimizer.step(0.01, 1, 1);
+        model.zero_gradients();
+        model.prepare_backward(true);
+        Decoder& decoder = model.chunk(0);
+        language_model_loss(decoder.forward(random_tokens(plan, 2, 8, seed)), random_tokens(plan, 2, 8, seed + 1000))
+            .backward();
+        EXPECT_TRUE(model.finish_backward());
+        EXPECT_TRUE(model.step(0.01, 1, 1));
     }
+    CheckpointContents contents(const CheckpointState& state) {
+        return {state, model.optimizer_steps(), model.whole_weights().value(), model.whole_optimizer_state().value()};
+    }
+    Result<CheckpointState> load(const fs::path& path) {
+        const auto read = read_checkpoint(path, plan);
+        if (!read) return tl::unexpected(read.error());
+        auto loaded = model.load_weights(read->weights, (path / "model.safetensors").string());
+        if (loaded) loaded = model.load_optimizer_state(read->optimizer, read->optimizer_steps);
+        if (!loaded) return tl::unexpected(loaded.error());
+        return read->state;
+    }
+    std::vector<Tensor> parameters() const { return model.chunk(0).parameters(); }
     bool same_weights(const Training& other) const {
-        const auto a = model->parameters(), b = other.model->parameters();
+        const auto a = parameters(), b = other.parameters();
         for (std::size_t i = 0; i < a.size(); ++i) {
             if (!torch::equal(a[i], b[i])) return false;
         }
@@ -39,15 +61,15 @@ struct Training {
     }
 
     Plan plan;
-    std::shared_ptr<Decoder> model;
-    AdamW optimizer;
+    std::unique_ptr<Mesh> mesh = Mesh::alone();
+    PipelineSchedule schedule = one_rank();
+    DistributedModel model;
 };
 
 class Checkpoint : public testing::Test {
 protected:
-    fs::path save(const Training& training, std::int64_t step, std::int64_t keep = 3) {
-        const auto path =
-            save_checkpoint(checkpoints_, *training.model, training.optimizer, {step, 16, {}}, training.plan, keep);
+    fs::path save(Training& training, std::int64_t step, std::int64_t keep = 3) {
+        const auto path = save_checkpoint(checkpoints_, training.contents({step, 16, {}}), training.plan, keep);
         EXPECT_TRUE(path) << path.error().message;
         return path.value_or(fs::path());
     }
@@ -76,12 +98,12 @@ TEST_F(Checkpoint, ResumedTrainingIsTheUndisturbedOneBitForBit) {
             Training undisturbed(plan);
             for (std::uint64_t i = 0; i < 3; ++i) undisturbed.step(i);
             const CheckpointState state{3, 12345678901234567890U, {65536.5, 17, -1, 2}};
-            const auto path = save_checkpoint(checkpoints_, *undisturbed.model, undisturbed.optimizer, state, plan, 3);
+            const auto path = save_checkpoint(checkpoints_, undisturbed.contents(state), plan, 3);
             ASSERT_TRUE(path) << path.error().message;
 
             Training resumed(plan, 99);
             ASSERT_FALSE(resumed.same_weights(undisturbed));
-            const auto loaded = load_checkpoint(*path, *resumed.model, resumed.optimizer);
+            const auto loaded = resumed.load(*path);
             ASSERT_TRUE(loaded) << loaded.error().message;
             EXPECT_EQ(loaded->step, 3);
             EXPECT_EQ(loaded->samples, 12345678901234567890U);
@@ -89,7 +111,7 @@ TEST_F(Checkpoint, ResumedTrainingIsTheUndisturbedOneBitForBit) {
             EXPECT_EQ(loaded->scaler.iteration, 17);
             EXPECT_EQ(loaded->scaler.last_overflow, -1);
             EXPECT_EQ(loaded->scaler.hysteresis, 2);
-            EXPECT_EQ(resumed.optimizer.steps(), 3);
+            EXPECT_EQ(resumed.model.optimizer_steps(), 3);
             EXPECT_TRUE(resumed.same_weights(undisturbed));
             for (std::uint64_t i = 3; i < 6; ++i) {
                 undisturbed.step(i);
@@ -101,7 +123,7 @@ TEST_F(Checkpoint, ResumedTrainingIsTheUndisturbedOneBitForBit) {
 }
 
 TEST_F(Checkpoint, OnlyTheNewestRemain) {
-    const Training training(small_plan("gpt2"));
+    Training training(small_plan("gpt2"));
     for (const std::int64_t step : {10, 20, 30, 40}) save(training, step, 2);
     EXPECT_THAT(names(), testing::ElementsAre("step-00000030", "step-00000040"));
     EXPECT_EQ(newest_checkpoint(checkpoints_), checkpoints_ / "step-00000040");
@@ -110,7 +132,7 @@ TEST_F(Checkpoint, OnlyTheNewestRemain) {
 }
 
 TEST_F(Checkpoint, StepsAreOrderedAsNumbers) {
-    const Training training(small_plan("gpt2"));
+    Training training(small_plan("gpt2"));
     save(training, 99999999);
     save(training, 100000000);
     EXPECT_EQ(newest_checkpoint(checkpoints_), checkpoints_ / "step-100000000");
@@ -123,12 +145,12 @@ TEST_F(Checkpoint, SameStepIsReplaced) {
     const fs::path path = save(training, 10);
     EXPECT_THAT(names(), testing::ElementsAre("step-00000010"));
     Training loaded(training.plan, 99);
-    ASSERT_TRUE(load_checkpoint(path, *loaded.model, loaded.optimizer));
+    ASSERT_TRUE(loaded.load(path));
     EXPECT_TRUE(loaded.same_weights(training));
 }
 
 TEST_F(Checkpoint, ARunThatWentBackKeepsWhatItMakesAndLeavesLaterOnes) {
-    const Training training(small_plan("gpt2"));
+    Training training(small_plan("gpt2"));
     save(training, 20);
     flip_bit(save(training, 30) / "model.safetensors", 2000);
     save(training, 25, 1);
@@ -148,7 +170,7 @@ TEST_F(Checkpoint, NothingThereIsNoCheckpoint) {
 }
 
 TEST_F(Checkpoint, ADamagedOneIsPassedOverAndNamed) {
-    const Training training(small_plan("gpt2"));
+    Training training(small_plan("gpt2"));
     const fs::path good = save(training, 10);
     const auto damages = std::map<std::string, std::function<void(const fs::path&)>>{
         {"weights cut short", [](const fs::path& p) { fs::resize_file(p / "model.safetensors", 3000); }},
@@ -179,15 +201,15 @@ TEST_F(Checkpoint, ADamagedOneIsPassedOverAndNamed) {
         EXPECT_THAT(skipped[0], testing::StartsWith("step-00000020: ")) << what;
 
         Training other(training.plan, 99);
-        const Tensor before = other.model->parameters()[0].detach().clone();
-        EXPECT_FALSE(load_checkpoint(checkpoints_ / "step-00000020", *other.model, other.optimizer)) << what;
-        EXPECT_TRUE(torch::equal(other.model->parameters()[0], before)) << what;
+        const Tensor before = other.parameters()[0].detach().clone();
+        EXPECT_FALSE(other.load(checkpoints_ / "step-00000020")) << what;
+        EXPECT_TRUE(torch::equal(other.parameters()[0], before)) << what;
         fs::remove_all(checkpoints_ / "step-00000020");
     }
 }
 
 TEST_F(Checkpoint, OfAnotherModelIsRefusedAndChangesNothing) {
-    const Training training(small_plan("llama-7b"));
+    Training training(small_plan("llama-7b"));
     const fs::path path = save(training, 10);
     std::vector<Plan> others(4, training.plan);
     others[0].model.num_layers = 3;
@@ -197,15 +219,14 @@ TEST_F(Checkpoint, OfAnotherModelIsRefusedAndChangesNothing) {
     for (const Plan& plan : others) {
         Training other(plan, 99);
         other.step(1);
-        const Training same(plan, 99);
-        const Tensor before = other.model->parameters().back().detach().clone();
-        const Tensor moment = other.optimizer.state().back().second.clone();
-        const auto loaded = load_checkpoint(path, *other.model, other.optimizer);
+        const Tensor before = other.parameters().back().detach().clone();
+        const Tensor moment = other.model.whole_optimizer_state()->back().second.clone();
+        const auto loaded = other.load(path);
         ASSERT_FALSE(loaded);
         EXPECT_THAT(loaded.error().message, HasSubstr("model.safetensors"));
-        EXPECT_TRUE(torch::equal(other.model->parameters().back(), before));
-        EXPECT_TRUE(torch::equal(other.optimizer.state().back().second, moment));
-        EXPECT_EQ(other.optimizer.steps(), 1);
+        EXPECT_TRUE(torch::equal(other.parameters().back(), before));
+        EXPECT_TRUE(torch::equal(other.model.whole_optimizer_state()->back().second, moment));
+        EXPECT_EQ(other.model.optimizer_steps(), 1);
     }
 }
 
@@ -215,8 +236,7 @@ TEST_F(Checkpoint, AFullDiskIsAnErrorAndTheOthersStand) {
     for (const rlim_t room : {0U, 1000U, 50'000U}) {
         const FileSizeLimit limit(room);
         for (const std::int64_t step : {10, 20}) {
-            const auto path =
-                save_checkpoint(checkpoints_, *training.model, training.optimizer, {step, 0, {}}, training.plan, 1);
+            const auto path = save_checkpoint(checkpoints_, training.contents({step, 0, {}}), training.plan, 1);
             ASSERT_FALSE(path);
             EXPECT_THAT(path.error().message, HasSubstr("free some room"));
         }
@@ -229,14 +249,15 @@ TEST_F(Checkpoint, WhatACrashLeftBehindIsClearedAway) {
     fs::create_directories(checkpoints_ / ".step-00000005.new");
     put_contents(checkpoints_ / ".step-00000005.new" / "model.safetensors.1.tmp", "half");
     put_contents(checkpoints_ / "notes.txt", "a person's");
-    save(Training(small_plan("gpt2")), 10);
+    Training training(small_plan("gpt2"));
+    save(training, 10);
     EXPECT_THAT(names(), testing::ElementsAre("notes.txt", "step-00000010"));
 }
 
 TEST_F(Checkpoint, AFolderThatCannotBeMadeIsAnError) {
     put_contents(checkpoints_, "a file");
-    const Training training(small_plan("gpt2"));
-    const auto path = save_checkpoint(checkpoints_, *training.model, training.optimizer, {1, 0, {}}, training.plan, 1);
+    Training training(small_plan("gpt2"));
+    const auto path = save_checkpoint(checkpoints_, training.contents({1, 0, {}}), training.plan, 1);
     ASSERT_FALSE(path);
     EXPECT_THAT(path.error().message, HasSubstr("cannot save a checkpoint"));
     EXPECT_EQ(contents_of(checkpoints_), "a file");

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/engine/chunked_loss.h"
+#include "core/engine/init.h"
 #include "core/engine/layers.h"
+#include "core/engine/moe.h"
 #include "core/engine/recompute.h"
+#include "core/engine/ring_attention.h"
+#include "core/engine/vocabulary_loss.h"
 #include "tests/engine/model/small_models.h"
 
 namespace plimsoll::engine {
@@ -18,6 +22,13 @@ using Scalar = std::function<Tensor(const Inputs&)>;
 Tensor random(at::IntArrayRef shape, std::uint64_t seed) {
     auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
     return at::randn(shape, generator, torch::TensorOptions().dtype(torch::kDouble));
+}
+
+ModelContext context_of(const Plan& plan, const Mesh& mesh) {
+    ModelContext context;
+    context.plan = &plan;
+    context.mesh = &mesh;
+    return context;
 }
 
 /// A scalar with another weight on each number, so that no error cancels.
@@ -60,7 +71,9 @@ void expect_gradients(const Scalar& f, Inputs inputs, double tolerance = 1e-8) {
 }
 
 TEST(Gradients, RmsNorm) {
-    RmsNorm norm(7, 1e-5);
+    const Plan plan = small_plan("llama-7b");
+    const auto mesh = Mesh::alone();
+    RmsNorm norm(7, 1e-5, context_of(plan, *mesh));
     norm.to(torch::kDouble);
     Tensor weight = norm.parameters()[0];
     const Scalar f = [&](const Inputs& in) { return weighted_sum(norm.forward(in[0])); };
@@ -82,7 +95,7 @@ TEST(Gradients, RmsNorm) {
 
 TEST(Gradients, Rotary) {
     const Rotary rotary(6, 10'000);
-    const auto table = rotary.table(5, random({1}, 1));
+    const auto table = rotary.table(torch::arange(5), random({1}, 1));
     expect_gradients([&](const Inputs& in) { return weighted_sum(Rotary::turn(in[0], table)); },
                      {random({2, 5, 3, 6}, 2)});
     // A view with gaps, as the queries are of a joint projection.
@@ -90,10 +103,75 @@ TEST(Gradients, Rotary) {
                      {random({2, 5, 3, 10}, 2)});
 }
 
+TEST(Gradients, RingAttention) {
+    const auto ring = single_rank();
+    const auto f = [&](const Inputs& in) { return weighted_sum(ring_attention(in[0], in[1], in[2], *ring)); };
+    // Four heads share two key-value heads.
+    expect_gradients(f, {random({2, 6, 4, 3}, 1), random({2, 6, 2, 3}, 2), random({2, 6, 2, 3}, 3)});
+}
+
+TEST(Gradients, VocabularyParallelLoss) {
+    const auto ranks = single_rank();
+    const Tensor targets = torch::tensor({4, 0, 2}, torch::kInt64);
+    expect_gradients([&](const Inputs& in) { return vocabulary_parallel_loss(in[0], targets, 0, *ranks); },
+                     {random({3, 5}, 1)});
+}
+
+TEST(Gradients, DeferredWeights) {
+    const auto deferred = std::make_shared<DeferredWeights>();
+    for (const bool transposed : {false, true}) {
+        expect_gradients(
+            [&](const Inputs& in) { return weighted_sum(deferrable_linear(in[0], in[1], transposed, deferred)); },
+            {random({2, 3, 4}, 1), transposed ? random({4, 5}, 2) : random({5, 4}, 2)});
+    }
+    // Put off, the gradient of the weight comes later and is the same.
+    const Tensor x = random({2, 3, 4}, 1), at_once = random({5, 4}, 2).requires_grad_(),
+                 later = random({5, 4}, 2).requires_grad_();
+    weighted_sum(deferrable_linear(x, at_once, false, deferred)).backward();
+    deferred->begin(7);
+    weighted_sum(deferrable_linear(x, later, false, deferred)).backward();
+    deferred->end();
+    EXPECT_FALSE(later.grad().defined());
+    deferred->run(7);
+    EXPECT_TRUE(torch::allclose(later.grad(), at_once.grad(), 0, 1e-14));
+}
+
+TEST(Gradients, RoutedExpertsWithTheirLosses) {
+    Plan plan = small_plan("mixtral-8x7b");
+    plan.model.num_experts = 3;
+    plan.model.hidden_size = 4;
+    plan.model.ffn_hidden_size = 5;
+    const auto mesh = Mesh::alone();
+    const ModelContext context = context_of(plan, *mesh);
+    for (const double factor : {0.0, 0.8}) {
+        plan.model.capacity_factor = factor;
+        plan.model.router_aux_loss = 0;
+        const auto moe = std::make_shared<MoeMlp>(context);
+        initialize(*moe, plan.model, 3);
+        moe->to(torch::kDouble);
+        expect_gradients([&](const Inputs& in) { return weighted_sum(moe->forward(in[0])); }, {random({2, 3, 4}, 1)});
+
+        // The losses of the router act through the gradient alone.
+        plan.model.router_aux_loss = 0.3;
+        plan.model.router_z_loss = 0.2;
+        *context.side_loss_scale = 1;
+        const auto with_losses = [&](const Inputs& in) {
+            *context.side_loss = 0;
+            const Tensor y = weighted_sum(moe->forward(in[0]));
+            return y + *context.side_loss;
+        };
+        const Inputs inputs{random({2, 3, 4}, 1).requires_grad_()};
+        const Tensor expected = central_differences(with_losses, {inputs[0].detach().requires_grad_()}, 0);
+        weighted_sum(moe->forward(inputs[0])).backward();
+        EXPECT_LT(largest_difference(inputs[0].grad(), expected), 1e-8) << factor;
+        plan.model.router_z_loss = 0;
+    }
+}
+
 TEST(Gradients, Recompute) {
     const Scalar f = [](const Inputs& in) {
         const RecomputedBody body = [](const Inputs& x) { return (x[0].matmul(x[1]).tanh() * x[2]).exp(); };
-        return weighted_sum(recompute(body, in, false));
+        return weighted_sum(recompute(body, in));
     };
     expect_gradients(f, {random({3, 4}, 1), random({4, 5}, 2), random({5}, 3)});
 }
@@ -101,8 +179,8 @@ TEST(Gradients, Recompute) {
 TEST(Gradients, RecomputeWithinRecompute) {
     const Scalar f = [](const Inputs& in) {
         const RecomputedBody inner = [](const Inputs& x) { return (x[0] * x[1]).tanh(); };
-        const RecomputedBody outer = [inner](const Inputs& x) { return recompute(inner, {x[0] * x[0], x[1]}, false); };
-        return weighted_sum(recompute(outer, in, false));
+        const RecomputedBody outer = [inner](const Inputs& x) { return recompute(inner, {x[0] * x[0], x[1]}); };
+        return weighted_sum(recompute(outer, in));
     };
     expect_gradients(f, {random({3, 4}, 1), random({4}, 2)});
 }

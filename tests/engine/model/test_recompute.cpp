@@ -115,7 +115,7 @@ TEST(Recompute, TrainsLayersBehindAFrozenEmbedding) {
 
 TEST(Recompute, BodyWithNothingToTrainGivesNoGradient) {
     const Tensor x = torch::ones({3});
-    const Tensor y = recompute([](const std::vector<Tensor>& in) { return in[0] * 2; }, {x}, false);
+    const Tensor y = recompute([](const std::vector<Tensor>& in) { return in[0] * 2; }, {x});
     (y * torch::ones({3}).requires_grad_()).sum().backward();
     EXPECT_FALSE(x.grad().defined());
 }

@@ -39,16 +39,15 @@ Result<void> write_one(const std::filesystem::path& folder, const Plan& plan) {
     const auto model = make_decoder(plan, 3);
     const torch::NoGradGuard no_grad;
     torch::manual_seed(5);
-    std::vector<std::pair<std::string, torch::Tensor>> parameters;
     for (auto& item : model->named_parameters()) {
         // Norm weights and biases away from 1 and 0, where they could be left out unnoticed.
         if (item.value().dim() == 1) item.value().add_(0.3 * torch::randn_like(item.value()));
-        parameters.emplace_back(item.key(), item.value());
     }
     model->eval();
     const torch::Tensor tokens = random_tokens(plan, 2, 20);
-    const AdamW optimizer(parameters, plan.optimizer);
-    const auto path = save_checkpoint(folder, *model, optimizer, {}, plan, 1);
+    CheckpointContents contents;
+    for (const auto& [name, tensor] : parameters_of(*model)) contents.weights.emplace_back(name, tensor.detach());
+    const auto path = save_checkpoint(folder, contents, plan, 1);
     if (!path) return tl::unexpected(path.error());
     return write_safetensors(folder / "probe.safetensors", {{"tokens", tokens}, {"logits", model->forward(tokens)}});
 }
