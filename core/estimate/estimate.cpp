@@ -44,7 +44,7 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
     append(communication_buffers(plan, slice));
     append(overhead(plan, Count(rank.of(Category::Activations)) + rank.of(Category::Buffers)));
 
-    rank.activations_per_layer = layer.decoder[static_cast<std::size_t>(layout.recompute)].value();
+    rank.activations_per_layer = stage_activations(plan, layer, slice, in_flight, layout.recompute).a_layer.value();
     for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
         rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
             stage_activations(plan, layer, slice, in_flight, mode).total().value();

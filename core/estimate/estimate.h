@@ -39,7 +39,7 @@ struct RankMemory {
     std::int64_t alive = 1;       ///< the same in parts of a micro-batch: the rank's chunks count each
     std::int64_t chunks = 1;      ///< parts of the model that the rank holds
     std::vector<Term> terms;
-    Bytes activations_per_layer = 0;                  ///< one layer, one micro-batch, in the plan's recomputation mode
+    Bytes activations_per_layer = 0;  ///< one (decoder) layer, one micro-batch; the mean where some layers recompute
     std::array<Bytes, 3> activations_by_recompute{};  ///< what of(Category::Activations) is in none, selective, full
 
     Bytes total() const;

@@ -101,6 +101,9 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
             (counts.encoders_again * layer.encoder[m] + (counts.encoders - counts.encoders_again) * layer.encoder[0] +
              counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0]),
         in_flight.chunks);
+    const Count decoders =
+        counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0];
+    stage.a_layer = share(decoders, std::max<std::int64_t>(counts.decoders, 1));
     stage.largest = counts.whole() > 0 ? std::max(layer.decoder[0], layer.encoder[0])
                                        : std::max(layer.decoder[m], layer.encoder[m]);
     stage.layers = plan.layout.offload_activations ? std::min(stage.kept, 2 * stage.largest) : stage.kept;

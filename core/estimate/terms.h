@@ -44,6 +44,7 @@ struct InFlight {
 /// Sizes of a stage's activations in one recomputation mode.
 struct StageActivations {
     Count kept;      ///< micro-batches in flight x layers x what a layer keeps; chunks count for their part
+    Count a_layer;   ///< of one decoder layer and micro-batch, the mean
     Count largest;   ///< of one layer and micro-batch
     Count layers;    ///< what of it is on the device: all, or two layers' worth with offload_activations
     Count ends;      ///< outside the layers: token ids, positions, embedding dropout, final norm, head input, targets

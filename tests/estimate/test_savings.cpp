@@ -21,6 +21,7 @@ TEST(PartialRecomputation, EveryFourthLayerKeepsItsInput) {
     const auto layer = estimated(gpu_plan("llama-7b")).stages.at(0).activations_per_layer;
     const auto plan = gpu_plan("llama-7b", {"layout.recompute=full", "layout.recompute_every=4"});
     EXPECT_EQ(activations(plan), 24 * layer + 8 * input);
+    EXPECT_EQ(estimated(plan).stages.at(0).activations_per_layer, (24 * layer + 8 * input) / 32);
     // Layers 0, 5, …, 30: the backward of a kept layer and of a recomputed one both come.
     const auto fifth = estimated(gpu_plan("llama-7b", {"layout.recompute=full", "layout.recompute_every=5"}));
     EXPECT_EQ(bytes_of_term(fifth.stages.at(0), "activations"), 25 * layer + 7 * input);

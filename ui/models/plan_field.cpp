@@ -69,8 +69,8 @@ constexpr Label labels[] = {
     {"layout.schedule_file", QT_TRANSLATE_NOOP("PlanField", "List")},
     {"layout.split", QT_TRANSLATE_NOOP("PlanField", "Split of layers")},
     {"layout.recompute", QT_TRANSLATE_NOOP("PlanField", "Recompute")},
-    {"layout.recompute_every", QT_TRANSLATE_NOOP("PlanField", "Recompute one layer in")},
-    {"layout.recompute_stages", QT_TRANSLATE_NOOP("PlanField", "Ranks, 0: all")},
+    {"layout.recompute_every", QT_TRANSLATE_NOOP("PlanField", "Recompute one in")},
+    {"layout.recompute_stages", QT_TRANSLATE_NOOP("PlanField", "Recomputing ranks")},
     {"layout.compress_activations", QT_TRANSLATE_NOOP("PlanField", "Activations in 8 bits")},
     {"layout.offload_activations", QT_TRANSLATE_NOOP("PlanField", "Offload activations")},
     {"layout.loss_chunks", QT_TRANSLATE_NOOP("PlanField", "Loss in pieces")},
@@ -145,6 +145,8 @@ QStringList titlesOf(const PlanField& field) {
     if (field.key == QLatin1String("layout.schedule"))
         for (qsizetype i = 0; i < titles.size(); ++i)
             titles[i] = QString::fromLatin1(schedule_title(static_cast<Schedule>(i)));
+    if (field.key == QLatin1String("numerics.reduce_dtype"))
+        titles[0] = QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "as they are"));
     if (field.key == QLatin1String("optimizer.kind"))
         titles = {QStringLiteral("AdamW"), QStringLiteral("LAMB"), QStringLiteral("SGD"),
                   QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "AdamW, 8 bits")),

@@ -21,7 +21,8 @@ namespace {
 QStringList architectureKeys() {
     QStringList keys;
     for (const PlanField& field : planFields())
-        if (field.key.startsWith(QLatin1String("model.")) && field.key != QLatin1String("model.preset"))
+        if (field.key.startsWith(QLatin1String("model.")) && field.key != QLatin1String("model.preset") &&
+            field.key != QLatin1String("model.weights"))
             keys.append(field.key);
     return keys;
 }
@@ -72,6 +73,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     parameters_->body()->addWidget(parts);
     QVBoxLayout* right = addColumn(3);
     right->addWidget(parameters_);
+    right->addWidget(makeStart());
     right->addStretch(1);
 
     connect(presets_, &ChoiceTable::chosen, model_, &PlanModel::usePreset);
@@ -79,6 +81,26 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     connect(fit, &QPushButton::clicked, this, [this] { startFittingPlan(*model_); });
     connect(model_, &PlanModel::changed, this, &ModelPage::refresh);
     refresh();
+}
+
+Card* ModelPage::makeStart() {
+    auto* card = new Card(tr("Start of the training"), this);
+    card->setFact(tr("empty: fresh weights by the seed"));
+    auto* folder = new QPushButton(tr("Folder…"), card);
+    folder->setAccessibleName(tr("Choose the folder of a Hugging Face checkpoint"));
+    folder->setToolTip(folder->accessibleName());
+    auto* row = new QHBoxLayout;
+    row->addWidget(new FieldForm(model_, {QStringLiteral("model.weights")}, card), 1);
+    row->addWidget(folder);
+    card->body()->addLayout(row);
+    connect(folder, &QPushButton::clicked, this, [this] {
+        const QString path = QFileDialog::getExistingDirectory(this, tr("Choose the folder of a checkpoint"));
+        if (path.isEmpty()) return;
+        model_->endEdit();
+        model_->setText(QStringLiteral("model.weights"), path);
+        model_->endEdit();
+    });
+    return card;
 }
 
 void ModelPage::refresh() {

@@ -32,6 +32,7 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
+    Card* makeStart();
     void refresh();
 
     PlanModel* model_;

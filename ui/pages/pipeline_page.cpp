@@ -32,7 +32,7 @@ QString adviceHtml(const std::vector<Advice>& all, const Theme& theme) {
         const bool good = advice.good;
         html += QStringLiteral("<p style='margin:0 0 8px 0'><span style='color:%1'><b>%2</b></span> %3</p>")
                     .arg((good ? theme.good : theme.warn).name(), good ? QStringLiteral("✓") : QStringLiteral("!"),
-                         inWords(advice.words).toHtmlEscaped());
+                         inWords(advice.words).toHtmlEscaped().replace(QLatin1String(" %"), QStringLiteral("\u00a0%")));
     }
     return html;
 }
