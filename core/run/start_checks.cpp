@@ -65,7 +65,9 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
     if (auto weights = check_weights(plan.model.weights); !weights) return weights;
-    if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
+    if (plan.layout.pp > 1) {
+        if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
+    }
     if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
 
     const Bytes needed = checkpoint_room(plan, place);

@@ -83,6 +83,15 @@ TEST_F(GuiTest, EveryFieldOfThePlanIsReachedByTheSearch) {
     }
 }
 
+TEST_F(GuiTest, TheSearchShowsASettingWithoutUse) {
+    window_->showPage(PageId::Recipe);
+    FieldRow* momentum = row(QStringLiteral("optimizer.momentum"));
+    EXPECT_FALSE(momentum->isVisible()) << "AdamW has none";
+    EXPECT_TRUE(window_->focusField(QStringLiteral("optimizer.momentum")));
+    EXPECT_TRUE(momentum->isVisible());
+    EXPECT_TRUE(momentum->editor()->hasFocus());
+}
+
 TEST_F(GuiTest, ShortcutsGoToEachPage) {
     for (int i = 0; i < pageCount; ++i) {
         QTest::keyClick(window_.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);

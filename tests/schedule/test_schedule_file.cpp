@@ -8,12 +8,16 @@
 
 #include "core/base/file.h"
 #include "core/plan/presets.h"
+#include "core/schedule/chrome_trace.h"
 #include "core/schedule/pipeline.h"
+#include "core/schedule/svg.h"
 
 namespace plimsoll {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class ScheduleFile : public testing::Test {
 protected:
@@ -124,6 +128,16 @@ TEST_F(ScheduleFile, ThePlanFollowsIt) {
     EXPECT_EQ(pipeline.schedule.ops, make_schedule(Schedule::GPipe, {4, 8})->ops);
     EXPECT_EQ(pipeline_title(pipeline), "list.json");
     EXPECT_FALSE(pipeline.closed_form);
+}
+
+TEST_F(ScheduleFile, ItsNameMayHoldAnything) {
+    auto plan = four_stages();
+    const auto odd = folder_ / R"(a"<&>\.json)";
+    ASSERT_TRUE(write_schedule(odd, *make_schedule(Schedule::GPipe, {4, 8})));
+    plan.layout.schedule_file = odd.string();
+    const auto pipeline = *simulate_pipeline(plan);
+    EXPECT_THAT(pipeline_svg(pipeline), AllOf(HasSubstr("&lt;&amp;&gt;"), Not(HasSubstr("<&>"))));
+    EXPECT_TRUE(parse_json(chrome_trace(pipeline), "trace"));
 }
 
 TEST_F(ScheduleFile, WithoutOneThePlansScheduleIsMade) {
