@@ -142,6 +142,8 @@ QString differenceWords(const Pipeline& pipeline) {
 QString comparisonWords(const Pipeline& first, const Pipeline& second) {
     const double before = first.timeline.makespan, after = second.timeline.makespan;
     const QString name = QString::fromStdString(pipeline_title(second));
+    if (first.schedule.ops == second.schedule.ops && first.times == second.times)
+        return PipelineWords::tr("%1 is the pipeline above.").arg(name);
     const double saved = before > 0 ? 1 - after / before : 0;
     const QString step = std::abs(saved) < tells ? PipelineWords::tr("takes as long")
                          : saved > 0             ? PipelineWords::tr("saves %1 of the step").arg(percentText(saved))

@@ -51,6 +51,7 @@ TEST(PipelineWords, TheComparisonSaysWhatIsSavedAndWhatItCosts) {
     const QString costs = comparisonWords(first, pipelineOf(Schedule::GPipe, {4, 8}, times));
     EXPECT_TRUE(costs.contains(QStringLiteral("takes as long"))) << costs.toStdString();
     EXPECT_TRUE(costs.contains(QStringLiteral("8 micro-batches, not 4"))) << costs.toStdString();
+    EXPECT_EQ(comparisonWords(first, first), QStringLiteral("1F1B is the pipeline above."));
 }
 
 TEST(PipelineWhy, TheTooltipSaysWhatWasWaitedFor) {
