@@ -20,10 +20,14 @@ struct LogitSizes {
 
     Count copies() const { return 12 * piece * vocabulary; }
     Count head() const { return e * (piece * vocabulary + (vocabulary + piece) * hidden); }
-    /// With several pieces, what stays from one to the next.
-    Count gradients() const { return chunks > 1 ? e * ((all + vocabulary) * hidden) : Count(0); }
+    /// With several pieces: one piece's logits in fp32 and, below fp32, their gradient and that of the head's matrix.
+    Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * (vocabulary * hidden); }
+    /// With several pieces: the gradients that wait for the backward.
+    Count gradients() const { return e * (all * hidden) + 4 * (vocabulary * hidden); }
     /// What a micro-batch keeps that waits for its backward.
-    Count waiting() const { return chunks > 1 ? e * (all * hidden) : 4 * all * vocabulary; }
+    Count waiting() const { return chunks > 1 ? gradients() : 4 * all * vocabulary; }
+    /// Bytes of a copy in the dtype, which fp32 does not need.
+    std::int64_t half() const { return e < 4 ? e : 0; }
 
     std::int64_t chunks, e;
     Count all, piece, vocabulary, hidden;
@@ -36,12 +40,13 @@ struct LogitSizes {
 // backward then holds the logits' gradient, the gradient of the head's matrix and that of its input: with few tokens
 // that is more. Micro-batches in flight behind this one keep log_softmax's output.
 //
-// In pieces (loss_chunks), each piece's gradients are worked out before the next piece's logits are made: the copies
-// are of a piece's tokens, and the gradient of the head's input, whole, and that of the head's matrix, a sum over the
-// pieces, wait beside them. Micro-batches in flight keep the first of these.
+// In pieces (loss_chunks), the gradients are worked out in the forward, while a piece's logits are there: these in
+// fp32, turned into their gradient in place, its copy in the dtype, and the piece's part of the head's gradient in the
+// dtype (fp32 needs no copy and adds its part in place). The gradient of the head's input, whole, and that of its
+// matrix in fp32, a sum over the pieces, wait for the backward, of each micro-batch in flight.
 Count logits_peak(const Plan& plan) {
     const LogitSizes z(plan);
-    return z.chunks > 1 ? z.copies() + z.gradients() : std::max(z.copies(), z.head());
+    return z.chunks > 1 ? z.of_piece() + z.gradients() : std::max(z.copies(), z.head());
 }
 
 Term logits_term(const Plan& plan, std::int64_t in_flight) {
@@ -50,9 +55,13 @@ Term logits_term(const Plan& plan, std::int64_t in_flight) {
     std::string formula;
     if (z.chunks > 1)
         formula = fmt::format(
-            "tokens / {0} × V × {1} = {2} × {3} × 12; with {4} B × (T h + V h), gradients of the head's input and "
-            "matrix = {4} × ({5} × {6} + {3} × {6})",
-            z.chunks, copies, number(z.piece), number(z.vocabulary), z.e, number(z.all), number(z.hidden));
+            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's "
+            "input "
+            "and matrix = {} × {} × {} + 4 × {} × {}",
+            z.chunks, z.half() > 0 ? fmt::format(" + {} B gradient", z.half()) : "", number(z.piece),
+            number(z.vocabulary), 4 + z.half(),
+            z.half() > 0 ? fmt::format(" + {} B × V h of a piece's head gradient", z.half()) : "", z.e, z.e,
+            number(z.all), number(z.hidden), number(z.vocabulary), number(z.hidden));
     else if (z.copies() >= z.head())
         formula = fmt::format("tokens × V × {} = {} × {} × 12", copies, number(z.all), number(z.vocabulary));
     else
@@ -60,9 +69,11 @@ Term logits_term(const Plan& plan, std::int64_t in_flight) {
             "{0} B × (T V + V h + T h), gradients of logits, head and its input = {0} × ({1} × {2} + {2} × {3} + {1} × "
             "{3})",
             z.e, number(z.all), number(z.vocabulary), number(z.hidden));
-    if (in_flight > 1)
-        formula += fmt::format(" + {} waiting micro-batches × {} B × {} × {}", in_flight - 1, z.chunks > 1 ? z.e : 4,
-                               number(z.all), number(z.chunks > 1 ? z.hidden : z.vocabulary));
+    if (in_flight > 1 && z.chunks > 1)
+        formula += fmt::format(" + {} waiting micro-batches × {}, these gradients", in_flight - 1, number(z.waiting()));
+    else if (in_flight > 1)
+        formula += fmt::format(" + {} waiting micro-batches × 4 B × {} × {}", in_flight - 1, number(z.all),
+                               number(z.vocabulary));
     return {"logits_and_loss",
             "Logits and loss",
             Category::Buffers,

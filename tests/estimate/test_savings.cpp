@@ -86,12 +86,17 @@ TEST(LossChunks, HoldThePiecesLogitsAndTheWholeGradients) {
     const auto logits = [](const std::vector<std::string>& settings) {
         return bytes_of_term(estimated(gpu_plan("llama-7b", settings)).stages.back(), "logits_and_loss");
     };
+    const std::int64_t input_gradient = 2LL * 2048 * 4096, matrix = 32000LL * 4096, waits = input_gradient + 4 * matrix;
     EXPECT_EQ(logits({}), 12LL * 2048 * 32000);
-    EXPECT_EQ(logits({"layout.loss_chunks=8"}), 12LL * 256 * 32000 + 2LL * (2048 + 32000) * 4096);
-    EXPECT_EQ(logits({"layout.loss_chunks=3"}), 12LL * 683 * 32000 + 2LL * (2048 + 32000) * 4096);
-    // GPipe's last stage has seven more micro-batches waiting with the gradient of the head's input.
+    // bf16: logits in fp32 and their gradient, a piece's part of the head's gradient, and the fp32 sum of the parts.
+    EXPECT_EQ(logits({"layout.loss_chunks=8"}), (4LL + 2) * 256 * 32000 + 2 * matrix + waits);
+    EXPECT_EQ(logits({"layout.loss_chunks=3"}), (4LL + 2) * 683 * 32000 + 2 * matrix + waits);
+    // fp32 works in place.
+    EXPECT_EQ(logits({"layout.loss_chunks=8", "numerics.dtype=fp32"}),
+              4LL * 256 * 32000 + 2 * input_gradient + 4 * matrix);
+    // GPipe's last stage has seven more micro-batches waiting with both gradients.
     EXPECT_EQ(logits({"layout.loss_chunks=8", "layout.pp=2", "layout.accumulation=8", "layout.schedule=gpipe"}),
-              12LL * 256 * 32000 + 2LL * (2048 + 32000) * 4096 + 7LL * 2 * 2048 * 4096);
+              (4LL + 2) * 256 * 32000 + 2 * matrix + 8 * waits);
 }
 
 TEST(Split, TheStagesHoldWhatTheSplitGivesThem) {
