@@ -25,29 +25,35 @@ std::string shard_formula(std::int64_t bytes, const Slice& slice, const Sharding
     return fmt::format("{0} B × P / N = {0} × {1} / {2}; N = dp × cp", bytes, number(slice.total), groups.dense);
 }
 
-Count adafactor_elements(const Plan& plan, const Slice& slice) {
+AdafactorElements adafactor_elements(const Plan& plan, const Slice& slice) {
     const auto& m = plan.model;
     const auto tp = plan.layout.tp;
     const Count h = m.hidden_size, heads = share(m.num_heads, tp), q = heads * m.head_size();
     const Count kv = share(m.num_kv_heads, tp) * m.head_size(), f = share(m.ffn_hidden_size, tp);
     const Count up = m.gated_mlp() ? 2 : 1, bias = m.linear_bias ? 1 : 0;
     const Count norm = m.norm == Norm::LayerNorm ? 2 * h : h;
+    const bool gpt2 = m.family == Family::Gpt2;  // its matrices are [in, out], the others' [out, in]
 
-    // A matrix of r x c keeps r + c.
-    const Count qkv = m.family == Family::Gpt2 ? h + q + 2 * kv : 3 * h + q + 2 * kv;
-    const Count attention = qkv + (q + h) + (m.qkv_bias ? q + 2 * kv : Count(0)) + bias * h;
-    const Count mlp = (up + 1) * (h + f) + bias * (up * f + h);
-    const Count routed = m.moe() ? share(m.num_experts, plan.layout.ep) * mlp + (m.num_experts + h) : mlp;
-    const Count layer = attention + routed + 2 * norm;
-    const Count decoder = m.encoder_decoder() ? layer + attention + norm : layer;
+    const AdafactorElements attention{(gpt2 ? h + q : q + 2 * kv + h) + (m.qkv_bias ? q + 2 * kv : Count(0)) + bias * h,
+                                      gpt2 ? q + 2 * kv + h : 3 * h + q};
+    const AdafactorElements mlp{up * f + h + bias * (up * f + h), up * h + f};
+    const Count experts = m.moe() ? share(m.num_experts, plan.layout.ep) : Count(1);
+    const AdafactorElements router{m.num_experts, m.moe() ? h : Count(0)};
+    const Count rows = attention.rows + experts * mlp.rows + router.rows + 2 * norm;
+    const Count columns = attention.columns + experts * mlp.columns + router.columns;
+    const auto decoders = slice.layers - slice.encoder_layers, crossing = m.encoder_decoder() ? decoders : 0;
 
-    Count elements = slice.encoder_layers * layer + (slice.layers - slice.encoder_layers) * decoder + slice.norms;
-    const Count vocabulary = share(m.vocab_size, tp) + h;
-    if (slice.first) elements += vocabulary;
-    if (slice.first && m.position == Position::Learned) elements += m.max_position + h;
-    if (slice.positions > 0) elements += 2 * (32 + heads);
-    if (slice.head > 0) elements += vocabulary;
-    return elements;
+    AdafactorElements sum{slice.layers * rows + crossing * (attention.rows + norm) + slice.norms,
+                          slice.layers * columns + crossing * attention.columns};
+    const auto add = [&](Count matrix_rows, Count matrix_columns) {
+        sum.rows += matrix_rows;
+        sum.columns += matrix_columns;
+    };
+    if (slice.first) add(share(m.vocab_size, tp), h);
+    if (slice.first && m.position == Position::Learned) add(m.max_position, h);
+    if (slice.positions > 0) add(2 * 32, 2 * heads);
+    if (slice.head > 0) add(share(m.vocab_size, tp), h);
+    return sum;
 }
 
 OptimizerState optimizer_state(const Plan& plan, const Slice& slice, bool sharded) {
@@ -75,11 +81,14 @@ OptimizerState optimizer_state(const Plan& plan, const Slice& slice, bool sharde
                     with_zero("block-wise 8-bit states (Dettmers et al. 2022), a scale a block")};
         }
         case OptimizerKind::Adafactor: {
-            const Count all = adafactor_elements(plan, slice);
+            const auto all = adafactor_elements(plan, slice);
             const auto ranks = sharded ? groups.dense : 1;
-            return {"second_moment_factors", "Adafactor second moment (fp32)", 4 * share(all, ranks),
-                    fmt::format("4 B × (rows + columns of each matrix, vectors whole){} = 4 × {}{}",
-                                ranks > 1 ? " / N" : "", number(all), ranks > 1 ? fmt::format(" / {}", ranks) : ""),
+            return {"second_moment_factors", "Adafactor second moment (fp32)",
+                    4 * (share(all.rows, ranks) + all.columns),
+                    fmt::format("4 B × (R{} + C) = 4 × ({}{} + {}); R the rows of the matrices and the vectors, C the "
+                                "columns",
+                                ranks > 1 ? " / N" : "", number(all.rows), ranks > 1 ? fmt::format(" / {}", ranks) : "",
+                                number(all.columns)),
                     with_zero("Adafactor (Shazeer and Stern 2018), without a first moment")};
         }
     }

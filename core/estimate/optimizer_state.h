@@ -15,8 +15,9 @@ std::string shard_formula(std::int64_t bytes, const Slice& slice, const Sharding
 
 /// Besides the fp32 masters. AdamW (Loshchilov and Hutter 2019) and LAMB (You et al. 2020) keep two fp32 moments, SGD
 /// one fp32 momentum or nothing, 8-bit AdamW (Dettmers et al. 2022) two moments of 1 B with an fp32 scale a block of
-/// 256, Adafactor (Shazeer and Stern 2018, no first moment) an fp32 second moment of a row and a column for each matrix
-/// and of its own length for each vector.
+/// 256 (parameters of fewer than 4096 numbers keep fp32 ones, which weigh nothing and are not counted), Adafactor
+/// (Shazeer and Stern 2018, no first moment) an fp32 second moment of a number a row and one a column of each matrix,
+/// and of its own length for each vector. A shard of a matrix is some of its rows, and has all columns.
 struct OptimizerState {
     std::string key;   ///< "adam_moments"
     std::string name;  ///< "Adam moments (fp32)"
@@ -27,6 +28,10 @@ struct OptimizerState {
 OptimizerState optimizer_state(const Plan& plan, const Slice& slice, bool sharded);
 
 /// Elements of Adafactor's second moment for the whole slice: q, k and v are matrices of their own (one in GPT-2).
-Count adafactor_elements(const Plan& plan, const Slice& slice);
+struct AdafactorElements {
+    Count rows;     ///< a number a row of each matrix, and the vectors
+    Count columns;  ///< a number a column of each matrix
+};
+AdafactorElements adafactor_elements(const Plan& plan, const Slice& slice);
 
 }  // namespace plimsoll

@@ -47,17 +47,12 @@ void lamb(Json& json, const Plan& plan, Notes& notes) {
     }
 }
 
-void sgd(Json& json, const Plan& plan, Notes& notes) {
+void sgd(Json& json, const Plan& plan) {
     const Optimizer& optimizer = plan.optimizer;
     json["optimizer"] = {
         {"type", "SGD"},
         {"params", {{"lr", optimizer.lr}, {"momentum", optimizer.momentum}, {"weight_decay", optimizer.weight_decay}}}};
     allow(json, plan, true);
-    if (optimizer.weight_decay > 0) {
-        notes.push_back(
-            "torch.optim.SGD adds weight_decay times the weights to the gradient, before momentum; the plan's decay is "
-            "decoupled from it.");
-    }
 }
 
 }  // namespace
@@ -76,15 +71,14 @@ void add_optimizer(Json& json, const Plan& plan, Notes& notes) {
             lamb(json, plan, notes);
             return;
         case OptimizerKind::Sgd:
-            sgd(json, plan, notes);
+            sgd(json, plan);
             return;
         case OptimizerKind::AdamW8bit:
             leave_out(json, plan, "DeepSpeed has no 8-bit AdamW",
                       "bitsandbytes.optim.AdamW8bit; with the Hugging Face Trainer optim=\"adamw_8bit\"", notes);
             return;
         case OptimizerKind::Adafactor:
-            leave_out(json, plan, "DeepSpeed has no Adafactor",
-                      "transformers.Adafactor; with the Hugging Face Trainer optim=\"adafactor\"", notes);
+            leave_out(json, plan, "DeepSpeed has no Adafactor", "torch.optim.Adafactor", notes);
             if (exported_stage(plan) > 0) {
                 notes.push_back(
                     "ZeRO gives an optimizer flat shards, which Adafactor cannot factor: its state is then as large as "

@@ -73,7 +73,8 @@ void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
     v.number("beta1", optimizer.beta1, {0, 0.999999}, "Decay of the first moment");
     v.number("beta2", optimizer.beta2, {0, 0.9999999}, "Decay of the second moment");
     v.number("eps", optimizer.eps, {0, 1, true}, "Added to the root of the second moment");
-    v.number("weight_decay", optimizer.weight_decay, {0, 1e3}, "Weight decay, decoupled but under sgd; biases and norms are exempt");
+    v.number("weight_decay", optimizer.weight_decay, {0, 1e3},
+             "Weight decay, decoupled except under sgd; biases and norms are exempt");
     v.number("momentum", optimizer.momentum, {0, 0.999999}, "Momentum of sgd; 0 is none");
     v.flag("always_adapt", optimizer.always_adapt, "lamb: use the trust ratio on biases and norms too");
     v.number("clip", optimizer.clip, {0, 1e9}, "Largest global gradient norm; 0 turns clipping off");

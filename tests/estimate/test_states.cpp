@@ -75,6 +75,12 @@ TEST(OptimizerStates, AdafactorKeepsARowAndAColumn) {
     const std::int64_t block = (768 + 2304) + (768 + 768) + (2304 + 768) + 2 * (768 + 3072) + (3072 + 768) + 4 * 768;
     EXPECT_EQ(optimizer_bytes("second_moment_factors", "gpt2", {"optimizer.kind=adafactor"}),
               4 * (12 * block + (50257 + 768) + (1024 + 768) + 2 * 768));
+    // A shard has some of the rows, and all columns: 32 x (4 + 2) x 4096 of attention and up, 11008 of down, and so on.
+    const std::int64_t columns = 32 * (4 * 4096 + 2 * 4096 + 11008) + 2 * 4096;
+    const std::int64_t rows = 32 * layer + 2 * (32000 + 4096) + 4096 - columns;
+    EXPECT_EQ(optimizer_bytes("second_moment_factors", "llama-7b",
+                              {"optimizer.kind=adafactor", "layout.dp=4", "layout.zero_stage=1"}),
+              4 * (rows / 4 + columns));
     // Mixtral: eight experts and a router of 8 x 4096.
     const std::int64_t moe = (4096 + 4096) * 2 + (4096 + 1024) * 2 + 8 * 3 * (4096 + 14336) + (8 + 4096) + 2 * 4096;
     EXPECT_EQ(optimizer_bytes("second_moment_factors", "mixtral-8x7b", {"optimizer.kind=adafactor"}),
