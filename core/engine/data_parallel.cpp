@@ -148,7 +148,7 @@ void DataParallel::Impl::make_buckets() {
         const c10::ScalarType dtype = options.fp32_gradients ? c10::kFloat : parameter.tensor.scalar_type();
         const std::string key =
             fmt::format("{} {} {} {}", c10::toString(parameter.tensor.scalar_type()), parameter.tensor.device().str(),
-                        options.zero_stage >= 3 ? parameter.unit : 0, parameter.alone ? parameter.name : "");
+                        options.zero_stage >= 3 ? parameter.unit : 0, alone ? parameter.name : "");
         auto found = open.find(key);
         const auto size = static_cast<Bytes>(c10::elementSize(dtype));
         const bool full = found != open.end() && options.zero_stage < 3 &&
@@ -175,7 +175,9 @@ void DataParallel::Impl::make_storage(Bucket& bucket) {
     std::vector<torch::Tensor> parameters;
     for (const std::size_t i : bucket.slots) parameters.push_back(slots[i].parameter.tensor);
     const int shards = options.zero_stage >= 1 ? collectives.world_size() : 1;
-    bucket.layout = std::make_unique<BucketLayout>(parameters, bucket.dtype, shards);
+    const bool rows = options.whole_rows && parameters.front().dim() >= 2;
+    const std::int64_t granularity = rows ? parameters.front().numel() / parameters.front().size(0) : 1;
+    bucket.layout = std::make_unique<BucketLayout>(parameters, bucket.dtype, shards, granularity);
     const std::int64_t numel = bucket.layout->numel();
     const torch::TensorOptions like = parameters.front().options().requires_grad(false);
 

@@ -22,6 +22,8 @@ struct DataParallelOptions {
     ReduceDtype reduce_dtype = ReduceDtype::Gradient;
     int zero_stage = 0;
     int divisor = 0;  ///< of the sum over ranks; 0: their number
+    /// ZeRO: each matrix is cut between its rows and has a bucket of its own (Adafactor's moments are of whole rows).
+    bool whole_rows = false;
 };
 
 struct ParallelParameter {

@@ -45,7 +45,8 @@ public:
     explicit Sums(const DistributedModel& model) : model_(model) {}
 
     Result<void> sum(Over over, const std::vector<std::pair<std::size_t, Tensor>>& values) override {
-        const bool runs = model_.plan_.layout.zero_stage >= 1 && over == Over::Parts;
+        // ZeRO's runs are other rows, or other numbers.
+        const bool runs = model_.plan_.layout.zero_stage >= 1 && over != Over::Columns;
         std::vector<Tensor> dense, expert, sliced, shared;
         for (const auto& [index, tensor] : values) {
             const Parameter& parameter = model_.parameters_[index];
@@ -134,6 +135,7 @@ void DistributedModel::make_parallel() {
     options.reduce_dtype = plan_.numerics.reduce_dtype;
     options.zero_stage = static_cast<int>(plan_.layout.zero_stage);
     options.divisor = context_.mesh->data().world_size();
+    options.whole_rows = plan_.optimizer.kind == OptimizerKind::Adafactor;
     dense_ = std::make_unique<DataParallel>(dense, context_.mesh->data(), options);
     if (!experts.empty()) {
         experts_ = std::make_unique<DataParallel>(experts, context_.mesh->expert_data(), options);
@@ -143,6 +145,12 @@ void DistributedModel::make_parallel() {
             Parameter& row = rows[part.parameter];
             row.parallel = &parallel;
             row.part = std::move(part);
+            if (options.whole_rows && options.zero_stage >= 1 && row.shard.whole.size() == 2) {
+                const std::int64_t columns = row.shard.sizes()[1];
+                const std::vector<std::int64_t> sizes{row.part.tensor.numel() / columns, columns};
+                row.part.tensor = row.part.tensor.view(sizes);
+                row.part.gradient = row.part.gradient.view(sizes);
+            }
             parameters_.push_back(std::move(row));
         }
     };
@@ -340,16 +348,10 @@ Result<NamedTensors> DistributedModel::whole_optimizer_state() {
         for (const OptimizerState& state : states) {
             if (state.shape != StateShape::Part) {
                 const Parameter& parameter = parameters_[state.part];
-                if (!speaks_for(parameter, true)) continue;
                 const bool rows = state.shape == StateShape::Rows;
-                Shard shard;
-                shard.whole = {rows ? parameter.shard.whole.front()
-                                    : c10::multiply_integers(parameter.shard.whole) / parameter.shard.whole.front()};
-                if (parameter.shard.dim == (rows ? 0 : 1)) {
-                    shard.dim = 0;
-                    shard.ranges = parameter.shard.ranges;
-                }
-                parts.push_back({state.name, std::move(shard), state.tensor});
+                // Of its rows each rank knows its own; of the columns all of them know all.
+                if (!speaks_for(parameter, !(rows && plan_.layout.zero_stage >= 1))) continue;
+                parts.push_back({state.name, vector_shard(parameter, state.shape), state.tensor});
                 continue;
             }
             runs[state.part] = state.tensor;
@@ -369,10 +371,30 @@ Result<NamedTensors> DistributedModel::whole_optimizer_state() {
     return gather_on_first_rank(parts, context_.mesh->world(), device_);
 }
 
+/// Which part of a number a row, or a column, of the whole parameter this rank has.
+Shard DistributedModel::vector_shard(const Parameter& parameter, StateShape shape) const {
+    const bool rows = shape == StateShape::Rows;
+    const std::int64_t row_count = parameter.shard.whole.front();
+    Shard shard;
+    shard.whole = {rows ? row_count : c10::multiply_integers(parameter.shard.whole) / row_count};
+    if (parameter.shard.dim == (rows ? 0 : 1)) {
+        shard.dim = 0;
+        shard.ranges = parameter.shard.ranges;
+    }
+    if (!rows || plan_.layout.zero_stage == 0) return shard;
+    const std::int64_t columns = parameter.part.tensor.size(1);
+    const std::int64_t first = shard.dim == 0 ? shard.ranges.front().first : 0;
+    shard.dim = 0;
+    shard.ranges = {{first + parameter.part.begin / columns, parameter.part.tensor.size(0)}};
+    return shard;
+}
+
 Tensor DistributedModel::own_run(const Parameter& parameter, const Tensor& whole) const {
     const Tensor slice = parameter.shard.cut(whole);
     if (plan_.layout.zero_stage == 0) return slice;
-    return slice.view(-1).narrow(0, parameter.part.begin, parameter.part.tensor.numel());
+    return slice.view(-1)
+        .narrow(0, parameter.part.begin, parameter.part.tensor.numel())
+        .view(parameter.part.tensor.sizes());
 }
 
 Result<void> DistributedModel::load_weights(const NamedTensors& whole, const std::string& what) {
@@ -413,13 +435,7 @@ Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, s
             own.emplace_back(state.name, own_run(parameter, found->second).view(state.tensor.sizes()));
             continue;
         }
-        Tensor vector = found->second;
-        if (parameter.shard.dim == (state.shape == StateShape::Rows ? 0 : 1)) {
-            Shard shard = parameter.shard;
-            shard.dim = 0;
-            vector = shard.cut(vector);
-        }
-        own.emplace_back(state.name, vector);
+        own.emplace_back(state.name, vector_shard(parameter, state.shape).cut(found->second));
     }
     return optimizer_->load_state(own, steps);
 }

@@ -83,6 +83,7 @@ private:
     bool speaks_for(const Parameter& parameter, bool of_data_group) const;
     Result<NamedTensors> whole(const std::vector<torch::Tensor>& runs);
     Result<std::vector<torch::Tensor>> slices(const std::vector<torch::Tensor>& runs) const;
+    Shard vector_shard(const Parameter& parameter, StateShape shape) const;
     torch::Tensor own_run(const Parameter& parameter, const torch::Tensor& whole) const;
 
     const Plan& plan_;

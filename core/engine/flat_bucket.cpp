@@ -14,7 +14,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value +
 
 }  // namespace
 
-BucketLayout::BucketLayout(const std::vector<torch::Tensor>& parameters, c10::ScalarType dtype, int shards)
+BucketLayout::BucketLayout(const std::vector<torch::Tensor>& parameters, c10::ScalarType dtype, int shards,
+                           std::int64_t granularity)
     : shards_(shards) {
     const std::int64_t step = alignment / static_cast<std::int64_t>(c10::elementSize(dtype));
     std::int64_t at = 0;
@@ -23,6 +24,7 @@ BucketLayout::BucketLayout(const std::vector<torch::Tensor>& parameters, c10::Sc
         at += rounded_up(parameter.numel(), step);
     }
     shard_numel_ = rounded_up((at + shards - 1) / shards, step);
+    if (granularity > 1) shard_numel_ = rounded_up((at + shards - 1) / shards, granularity);
     if (shards == 1) shard_numel_ = at;
 }
 

@@ -21,7 +21,9 @@ struct BucketPlace {
 /// ranks are equal. A shard may begin and end in the middle of a parameter.
 class BucketLayout {
 public:
-    BucketLayout(const std::vector<torch::Tensor>& parameters, c10::ScalarType dtype, int shards);
+    /// `granularity`: a shard holds a multiple of so many numbers.
+    BucketLayout(const std::vector<torch::Tensor>& parameters, c10::ScalarType dtype, int shards,
+                 std::int64_t granularity = 1);
 
     std::int64_t numel() const { return shard_numel_ * shards_; }
     std::int64_t shard_numel() const { return shard_numel_; }

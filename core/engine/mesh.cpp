@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "core/engine/grouped_all_reduce.h"
 #include "core/plan/schedule_kind.h"
 
 namespace plimsoll::engine {
@@ -50,7 +51,9 @@ std::unique_ptr<Mesh> Mesh::alone() {
     return mesh;
 }
 
-Result<std::unique_ptr<Mesh>> Mesh::make(const Layout& layout, std::int64_t kv_heads, Collectives& world) {
+Result<std::unique_ptr<Mesh>> Mesh::make(const Plan& plan, Collectives& world) {
+    const Layout& layout = plan.layout;
+    const std::int64_t kv_heads = plan.model.num_kv_heads;
     auto mesh = std::unique_ptr<Mesh>(new Mesh());
     mesh->world_ = &world;
     mesh->position_ = position_of(layout, world.rank());
@@ -76,7 +79,14 @@ Result<std::unique_ptr<Mesh>> Mesh::make(const Layout& layout, std::int64_t kv_h
     });
     mesh->context_ = group("context-parallel",
                            [&](const MeshPosition& p) { return same_stage(p) && p.dp == own.dp && p.tp == own.tp; });
-    mesh->data_ = group("data-parallel", [&](const MeshPosition& p) { return same_stage(p) && p.tp == own.tp; });
+    const auto same_weights = [&](const MeshPosition& p) { return same_stage(p) && p.tp == own.tp; };
+    mesh->data_ = group("data-parallel", same_weights);
+    const auto grouped = static_cast<int>(plan.training.all_reduce_group);
+    if (made && grouped > 1 && grouped < mesh->data_->world_size()) {
+        auto two_levels = grouped_all_reduce(std::move(mesh->data_), world, ranks_where(layout, same_weights), grouped);
+        if (!two_levels) return tl::unexpected(two_levels.error());
+        mesh->data_ = std::move(*two_levels);
+    }
     mesh->expert_ = group("expert-parallel", [&](const MeshPosition& p) {
         return same_stage(p) && p.tp == own.tp && p.cp == own.cp && p.dp / ep == own.dp / ep;
     });

@@ -23,9 +23,8 @@ int rank_at(const Layout& layout, const MeshPosition& position);
 /// The groups of one rank; those of one rank alone need no network.
 class Mesh {
 public:
-    /// `world` has layout.world_size() ranks and has to outlive the mesh. `kv_heads` tells which tensor-parallel ranks
-    /// share a key-value head where there are fewer of those than ranks.
-    static Result<std::unique_ptr<Mesh>> make(const Layout& layout, std::int64_t kv_heads, Collectives& world);
+    /// `world` has as many ranks as the plan's layout and has to outlive the mesh.
+    static Result<std::unique_ptr<Mesh>> make(const Plan& plan, Collectives& world);
     /// One rank that stands alone, for models that are only looked at.
     static std::unique_ptr<Mesh> alone();
 

@@ -73,7 +73,7 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     if (!schedule) return tl::unexpected(schedule.error());
     auto collectives = make_collectives(info, options.timeout, *accelerator);
     if (!collectives) return tl::unexpected(collectives.error());
-    auto mesh = Mesh::make(plan.layout, plan.model.num_kv_heads, **collectives);
+    auto mesh = Mesh::make(plan, **collectives);
     if (!mesh) {
         static_cast<void>(collectives->release());
         return tl::unexpected(mesh.error());

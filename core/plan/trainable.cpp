@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/trainable.h"
 
+#include <algorithm>
+
 #include "core/plan/gpu.h"
 
 namespace plimsoll {
@@ -15,13 +17,7 @@ Result<void> trainable_model(const Plan& plan) {
     if (model.encoder_decoder()) {
         return bad_input(
             "this version trains decoders only, and T5 is an encoder-decoder (estimate and export work): set "
-            "model.preset to a gpt2, llama, mistral or qwen2 model");
-    }
-    if (model.moe() || model.family == Family::Mixtral) {
-        return bad_input(
-            "this version trains dense models only, and this one has {} experts (estimate and export work): "
-            "choose a dense model, or set model.family=mistral and model.num_experts=0",
-            model.num_experts);
+            "model.preset to a gpt2, llama, mistral, mixtral or qwen2 model");
     }
     if (model.activation != Activation::Gelu && model.activation != Activation::SwiGlu) {
         return bad_input("this version trains the activations gelu and swiglu, not {}: set model.activation",
@@ -39,27 +35,30 @@ Result<void> trainable_model(const Plan& plan) {
     return {};
 }
 
-Result<void> trainable_layout(const Layout& layout) {
-    const auto only_one = [](std::int64_t ranks, const char* what, const char* key) -> Result<void> {
-        if (ranks == 1) return {};
+Result<void> trainable_layout(const Plan& plan) {
+    const Layout& layout = plan.layout;
+    if (layout.cp > 1 && plan.model.dropout > 0) {
         return bad_input(
-            "this version trains without {} ({} is {}; estimate and export work): set {}=1 and use layout.dp", what,
-            key, ranks, key);
-    };
-    if (auto one = only_one(layout.tp, "tensor parallelism", "layout.tp"); !one) return one;
-    if (auto one = only_one(layout.pp, "pipeline stages", "layout.pp"); !one) return one;
-    if (auto one = only_one(layout.cp, "context parallelism", "layout.cp"); !one) return one;
-    if (auto one = only_one(layout.ep, "expert parallelism", "layout.ep"); !one) return one;
-    if (layout.zero_stage != 0) {
-        return bad_input(
-            "this version trains with plain data parallelism, not ZeRO-{} (estimate and export work): set "
-            "layout.zero_stage=0",
-            layout.zero_stage);
+            "this version trains without dropout where the sequence is spread over ranks (layout.cp is {}): set "
+            "model.dropout=0 or layout.cp=1",
+            layout.cp);
     }
-    if (layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None) {
+    const std::int64_t pieces = 2 * layout.cp, length = plan.data.sequence_length;
+    if (layout.cp > 1 && length % pieces != 0) {
         return bad_input(
-            "this version trains without offloading (estimate and export work): set "
-            "layout.offload_optimizer and layout.offload_parameters to none");
+            "data.sequence_length {} does not come apart into the {} pieces of layout.cp {} (two a rank, so that all "
+            "have the same work): take {} or {}",
+            length, pieces, layout.cp, std::max(pieces, length / pieces * pieces), (length / pieces + 1) * pieces);
+    }
+    if (layout.offload_parameters != Offload::None) {
+        return bad_input(
+            "this version trains with parameters on the device (estimate and export work): set "
+            "layout.offload_parameters to none");
+    }
+    if (layout.offload_optimizer != Offload::None) {
+        return bad_input(
+            "this version trains with optimizer states on the device (estimate and export work): set "
+            "layout.offload_optimizer to none");
     }
     return {};
 }
@@ -83,7 +82,7 @@ Result<void> enough_here(const Cluster& cluster) {
 
 Result<void> require_trainable(const Plan& plan) {
     if (auto model = trainable_model(plan); !model) return model;
-    return trainable_layout(plan.layout);
+    return trainable_layout(plan);
 }
 
 Result<void> require_trainable_here(const Plan& plan) {

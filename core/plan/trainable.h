@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Sentence when the engine of this version cannot train the plan's model and layout (tp, pp, ZeRO, T5, MoE …) on any
+/// Sentence when the engine of this version cannot train the plan's model and layout (T5, offloading …) on any
 /// machines: what is missing and what to set instead.
 Result<void> require_trainable(const Plan& plan);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <sstream>
 #include <thread>
 
 #include "core/engine/gradient_norms.h"
@@ -23,6 +24,23 @@ std::map<std::string, torch::Tensor> by_name(const NamedTensors& tensors) {
     std::map<std::string, torch::Tensor> map;
     for (const auto& [name, tensor] : tensors) map[name] = tensor.clone();
     return map;
+}
+
+std::vector<std::string> settings_of(const std::string& layout) {
+    std::vector<std::string> settings;
+    std::istringstream words(layout);
+    for (std::string word; words >> word;) {
+        if (word == "sp") {
+            settings.emplace_back("layout.sequence_parallel=true");
+        } else if (word.starts_with("zero=")) {
+            settings.push_back(fmt::format("layout.zero_stage={}", word.substr(5)));
+        } else if (word.find('.') < word.find('=')) {
+            settings.push_back(word);
+        } else {
+            settings.push_back(fmt::format("layout.{}", word));
+        }
+    }
+    return settings;
 }
 
 /// Sequence number `sample`, the same whoever asks.
@@ -56,8 +74,29 @@ T value_of(Result<T> result) {
     return std::move(*result);
 }
 
+/// Compares the embedding with its copy on the last stage.
+bool tied_alike(const Plan& plan, const Mesh& mesh, DistributedModel& model, Collectives& world) {
+    torch::Tensor own;
+    for (int i = 0; i < model.chunks(); ++i) {
+        for (const auto& [name, tensor] : parameters_of(model.chunk(i))) {
+            const bool table = name.ends_with("wte.weight") || name.ends_with("embed_tokens.weight") ||
+                               (plan.model.tied_head && name == "lm_head.weight");
+            if (table) own = tensor.detach().clone();
+        }
+    }
+    double different = 0;
+    if (own.defined() && mesh.ends().world_size() > 1 && plan.model.tied_head) {
+        torch::Tensor first = own.clone();
+        must(mesh.ends().broadcast(first, 0));
+        different = torch::equal(first, own) ? 0 : 1;
+    }
+    torch::Tensor sum = torch::full({1}, different, torch::kFloat64);
+    must(world.all_reduce_sum(sum)->wait());
+    return sum.item<double>() == 0;
+}
+
 LayoutRun train_rank(const Plan& plan, Collectives& world, int steps, const NamedTensors* start) {
-    const auto mesh = value_of(Mesh::make(plan.layout, plan.model.num_kv_heads, world));
+    const auto mesh = value_of(Mesh::make(plan, world));
     const PipelineSchedule schedule = value_of(plan_schedule(plan));
     DistributedModel model(plan, *mesh, schedule, torch::Device(torch::kCPU));
     Pipeline pipeline(plan, model, schedule);
@@ -87,13 +126,14 @@ LayoutRun train_rank(const Plan& plan, Collectives& world, int steps, const Name
     model.train(false);
     run.validation_loss = value_of(pipeline.loss(batch_of(plan, {77777, 88888})));
     run.next_logits = value_of(pipeline.next_logits(sequence(plan, 5).narrow(0, 0, 7).unsqueeze(0)));
+    if (steps > 0) run.tied_alike = tied_alike(plan, *mesh, model, world);
     must_be(world.barrier());
     return run;
 }
 
 }  // namespace
 
-Plan conformance_plan(const std::string& preset, const std::vector<std::string>& settings) {
+Plan conformance_plan(const std::string& preset, const std::string& layout) {
     Plan plan;
     plan.model = model_preset(preset).value();
     plan.model.preset.clear();
@@ -118,7 +158,7 @@ Plan conformance_plan(const std::string& preset, const std::vector<std::string>&
     plan.optimizer.lr = 0.01;
     // Gradients that are zero but for rounding would make Adam's steps random with the usual 1e-8.
     plan.optimizer.eps = 1e-4;
-    auto set = with_settings(plan, settings);
+    auto set = with_settings(plan, settings_of(layout));
     if (!set) throw std::invalid_argument(set.error().message);
     // The global batch is 8 whatever the layout.
     set->layout.accumulation = 8 / (set->layout.dp * set->layout.micro_batch);
@@ -141,40 +181,73 @@ Plan on_one_rank(const Plan& plan) {
     return one;
 }
 
-LayoutRun run_layout(const Plan& plan, int steps, const NamedTensors* start) {
+namespace {
+
+/// `body` on each rank of a group of its own; the sentences of those that failed.
+std::string on_ranks(int world_size, Seconds timeout, const std::function<void(Collectives&)>& body) {
     at::set_num_threads(1);
-    const int world_size = static_cast<int>(plan.layout.world_size());
-    if (world_size == 1) {
-        const auto alone = single_rank();
-        return train_rank(plan, *alone, steps, start);
-    }
     static plimsoll::testing::Store store;
     static std::atomic<int> attempt{0};
     const int number = ++attempt;
-    std::vector<LayoutRun> runs(static_cast<std::size_t>(world_size));
+    std::vector<std::string> failures(static_cast<std::size_t>(world_size));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < world_size; ++rank) {
         threads.emplace_back([&, rank] {
-            LayoutRun& run = runs[static_cast<std::size_t>(rank)];
             RankInfo info;
             info.rank = info.local_rank = rank;
             info.world_size = world_size;
             info.master_port = store.port();
             info.attempt = number;
             try {
-                auto group = make_collectives(info, 30);
+                auto group = make_collectives(info, timeout);
                 if (!group) throw CollectiveError(group.error().message);
-                run = train_rank(plan, **group, steps, start);
+                body(**group);
             } catch (const std::exception& error) {
-                run.failure = fmt::format("rank {}: {}", rank, error.what());
+                failures[static_cast<std::size_t>(rank)] = fmt::format("rank {}: {}\n", rank, error.what());
             }
         });
     }
     for (std::thread& thread : threads) thread.join();
-    for (const LayoutRun& run : runs) {
-        if (!run.failure.empty()) runs[0].failure += run.failure + "\n";
+    std::string all;
+    for (const std::string& failure : failures) all += failure;
+    return all;
+}
+
+}  // namespace
+
+LayoutRun run_layout(const Plan& plan, int steps, const NamedTensors* start) {
+    const int world_size = static_cast<int>(plan.layout.world_size());
+    if (world_size == 1) {
+        at::set_num_threads(1);
+        const auto alone = single_rank();
+        return train_rank(plan, *alone, steps, start);
     }
-    return runs[0];
+    LayoutRun first;
+    first.failure = on_ranks(world_size, 30, [&](Collectives& world) {
+        LayoutRun run = train_rank(plan, world, steps, start);
+        if (world.rank() == 0) first = std::move(run);
+    });
+    return first;
+}
+
+std::string run_with_odd_rank(const Plan& plan, int odd, const std::function<void(Plan&)>& change) {
+    return on_ranks(static_cast<int>(plan.layout.world_size()), 5, [&](Collectives& world) {
+        Plan own = plan;
+        if (world.rank() == odd) change(own);
+        train_rank(own, world, 2, nullptr);
+    });
+}
+
+std::string run_with_silent_rank(const Plan& plan, int silent, Seconds timeout) {
+    return on_ranks(static_cast<int>(plan.layout.world_size()), timeout, [&](Collectives& world) {
+        const auto mesh = value_of(Mesh::make(plan, world));
+        if (world.rank() == silent) {
+            std::this_thread::sleep_for(std::chrono::duration<double>(2 * timeout));
+            return;
+        }
+        must_be(mesh->data().all_reduce_sum(torch::ones({3}))->wait());
+        must_be(world.barrier());
+    });
 }
 
 double largest_relative_difference(const std::map<std::string, torch::Tensor>& a,

@@ -2,6 +2,7 @@
 // A few training steps of a small model under any layout: its ranks are threads of this program in real Gloo groups.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,15 +20,21 @@ struct LayoutRun {
     std::map<std::string, torch::Tensor> optimizer;  ///< whole, after the last
     double validation_loss = 0;                      ///< of one fixed batch, after the last
     torch::Tensor next_logits;                       ///< behind seven fixed tokens, after the last
+    bool tied_alike = true;  ///< every copy of a tied weight has the bits of the embedding, after the last
     std::string failure;
 };
 
 /// A model of the preset's architecture cut down to 4 layers of width 32, sequences of 16 tokens, a global batch of 8,
-/// with `settings` applied.
-Plan conformance_plan(const std::string& preset, const std::vector<std::string>& settings);
+/// in a layout such as "tp=2 sp pp=2 schedule=zb-h1 zero=1" (keys of the layout; with a dot, of the plan).
+Plan conformance_plan(const std::string& preset, const std::string& layout);
 
 /// Trains `steps` steps. Data depend on the global batch alone, not on the layout. With `start` from those weights.
 LayoutRun run_layout(const Plan& plan, int steps, const NamedTensors* start = nullptr);
+
+/// What the ranks say when the plan of one of them is changed, or when one does nothing for longer than the time-out of
+/// the others.
+std::string run_with_odd_rank(const Plan& plan, int odd, const std::function<void(Plan&)>& change);
+std::string run_with_silent_rank(const Plan& plan, int silent, Seconds timeout);
 
 /// The same plan on one rank: dp, tp, pp, cp and ep 1, no ZeRO, as many more micro-batches.
 Plan on_one_rank(const Plan& plan);

@@ -7,39 +7,18 @@
 namespace plimsoll::engine {
 namespace {
 
-using Settings = std::vector<std::string>;
-
 struct Case {
     std::string preset;
     std::string name;
-    Settings settings;
 };
 
 void PrintTo(const Case& each, std::ostream* out) { *out << each.preset << " " << each.name; }
-
-/// "tp=2 sp pp=2 schedule=zb-h1" as settings of the layout.
-Settings settings_of(const std::string& text) {
-    Settings settings;
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-        if (word == "sp") {
-            settings.emplace_back("layout.sequence_parallel=true");
-        } else if (word.starts_with("zero=")) {
-            settings.push_back("layout.zero_stage=" + word.substr(5));
-        } else if (word.find('.') != std::string::npos) {
-            settings.push_back(word);
-        } else {
-            settings.push_back("layout." + word);
-        }
-    }
-    return settings;
-}
 
 std::vector<Case> cases() {
     std::vector<Case> all;
     const auto add = [&](const std::vector<const char*>& presets, const std::vector<const char*>& layouts) {
         for (const char* preset : presets) {
-            for (const char* layout : layouts) all.push_back({preset, layout, settings_of(layout)});
+            for (const char* layout : layouts) all.push_back({preset, layout});
         }
     };
     const std::vector<const char*> every{"gpt2", "llama-7b", "llama-2-70b", "qwen2.5-7b"};
@@ -77,7 +56,7 @@ const LayoutRun& reference(const Plan& plan, const std::string& preset) {
 class Layouts : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Layouts, TrainAsOneRankDoes) {
-    const Plan plan = conformance_plan(GetParam().preset, GetParam().settings);
+    const Plan plan = conformance_plan(GetParam().preset, GetParam().name);
     const LayoutRun& one = reference(plan, GetParam().preset);
     const LayoutRun run = run_layout(plan, 10);
     ASSERT_TRUE(run.failure.empty()) << run.failure;
@@ -92,6 +71,7 @@ TEST_P(Layouts, TrainAsOneRankDoes) {
     EXPECT_NEAR(run.validation_loss, one.validation_loss, 1e-4);
     EXPECT_LT((run.next_logits - one.next_logits).abs().max().item<double>(), 1e-3);
     EXPECT_LT(one.losses.back(), one.losses.front());
+    EXPECT_TRUE(run.tied_alike);
 }
 
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory savers, optimizers, dropout and restarts: the same training under every layout.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/layout_run.h"
+
+namespace plimsoll::engine {
+namespace {
+
+LayoutRun run(const std::string& preset, const std::string& layout, int steps = 5) {
+    const LayoutRun result = run_layout(conformance_plan(preset, layout), steps);
+    EXPECT_TRUE(result.failure.empty()) << layout << ": " << result.failure;
+    return result;
+}
+
+void expect_same_bits(const LayoutRun& a, const LayoutRun& b, const std::string& what) {
+    EXPECT_EQ(a.losses, b.losses) << what;
+    EXPECT_EQ(a.grad_norms, b.grad_norms) << what;
+    EXPECT_EQ(largest_difference(a.weights, b.weights), 0) << what;
+}
+
+void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std::string& what) {
+    ASSERT_EQ(run.losses.size(), one.losses.size()) << what;
+    std::string where;
+    EXPECT_LT(largest_relative_difference(run.gradients, one.gradients, &where), 1e-5) << what << " " << where;
+    for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(run.losses[i], one.losses[i], 1e-5) << what;
+    EXPECT_NEAR(run.grad_norms.front() / one.grad_norms.front(), 1, 1e-6) << what;
+    EXPECT_LT(largest_difference(run.weights, one.weights), 1e-4) << what;
+}
+
+const std::vector<const char*> some_layouts{"dp=1", "dp=2 zero=3", "tp=2 sp pp=2", "pp=2 schedule=zb-v", "cp=2"};
+
+TEST(Recomputation, ChangesNoBit) {
+    for (const char* preset : {"gpt2", "llama-2-70b"}) {
+        for (const std::string layout : some_layouts) {
+            const LayoutRun none = run(preset, layout);
+            for (const char* how : {"recompute=full", "recompute=full recompute_every=2", "recompute=selective",
+                                    "numerics.attention=flash recompute=full"}) {
+                const std::string all = fmt::format("{} {}", layout, how);
+                expect_same_bits(run(preset, all), none, all);
+            }
+        }
+        expect_same_bits(run(preset, "pp=2 recompute=full recompute_stages=1"), run(preset, "pp=2"), "one stage");
+    }
+}
+
+TEST(Recomputation, ChangesNoBitWithRoutedExperts) {
+    for (const char* layout : {"dp=1", "dp=2 ep=2", "tp=2 sp"}) {
+        expect_same_bits(run("mixtral-8x7b", fmt::format("{} recompute=full", layout)), run("mixtral-8x7b", layout),
+                         layout);
+    }
+}
+
+TEST(Dropout, DropsTheSameNumbersUnderEveryLayout) {
+    for (const char* preset : {"gpt2", "llama-2-70b"}) {
+        const LayoutRun one = run(preset, "model.dropout=0.2");
+        EXPECT_GT(std::abs(one.losses[1] - run(preset, "dp=1").losses[1]), 1e-4) << "dropout drops something";
+        for (const char* layout : {"micro_batch=1", "dp=2", "dp=4 zero=2", "tp=2", "tp=2 sp", "tp=4 sp", "pp=2",
+                                   "tp=2 sp pp=2 schedule=zb-v"}) {
+            const std::string all = fmt::format("{} model.dropout=0.2", layout);
+            expect_same_training(run(preset, all), one, all);
+        }
+        for (const char* how : {"recompute=full", "recompute=selective", "tp=2 sp recompute=full"}) {
+            const std::string all = fmt::format("{} model.dropout=0.2", how);
+            expect_same_training(run(preset, all), one, all);
+        }
+        expect_same_bits(run(preset, "model.dropout=0.2 recompute=full"), one, "replayed");
+    }
+}
+
+TEST(Optimizers, AreShardedWithoutAChange) {
+    for (const char* kind : {"lamb", "sgd", "adafactor", "adamw-8bit", "lamb optimizer.always_adapt=true"}) {
+        for (const char* preset : {"gpt2", "llama-2-70b"}) {
+            const std::string optimizer = fmt::format("optimizer.kind={}", kind);
+            const LayoutRun one = run(preset, optimizer);
+            EXPECT_LT(one.losses.back(), one.losses.front()) << kind;
+            for (const char* layout : {"dp=2 zero=1", "dp=4 zero=3", "tp=2", "tp=4 sp", "dp=2 tp=2 pp=2 zero=1"}) {
+                const std::string all = fmt::format("{} {}", layout, optimizer);
+                const LayoutRun sharded = run(preset, all);
+                expect_same_training(sharded, one, all);
+                EXPECT_LT(largest_difference(sharded.optimizer, one.optimizer), 1e-4) << all;
+            }
+        }
+    }
+}
+
+TEST(Optimizers, OfExpertsAreShardedToo) {
+    for (const char* kind : {"lamb", "adafactor"}) {
+        const std::string optimizer = fmt::format("optimizer.kind={}", kind);
+        const LayoutRun one = run("mixtral-8x7b", optimizer);
+        for (const char* layout : {"dp=4 ep=2 zero=1", "dp=2 ep=2 tp=2 zero=3"}) {
+            const std::string all = fmt::format("{} {}", layout, optimizer);
+            expect_same_training(run("mixtral-8x7b", all), one, all);
+        }
+    }
+}
+
+TEST(Batches, HowTheyAreCutChangesNeitherLossNorNorm) {
+    const LayoutRun whole = run("gpt2", "micro_batch=8");
+    for (const char* cut : {"micro_batch=1", "micro_batch=4", "dp=2 micro_batch=1", "dp=2 micro_batch=4 zero=2",
+                            "pp=2 micro_batch=1", "dp=4 training.all_reduce_group=2"}) {
+        const LayoutRun other = run("gpt2", cut);
+        for (std::size_t i = 0; i < whole.losses.size(); ++i) {
+            EXPECT_NEAR(other.losses[i], whole.losses[i], 1e-6 * whole.losses[i] * (1 + 10 * static_cast<double>(i)));
+        }
+        EXPECT_NEAR(other.grad_norms[0] / whole.grad_norms[0], 1, 1e-6) << cut;
+    }
+}
+
+TEST(LossChunks, ChangeNothingButMemory) {
+    for (const char* preset : {"gpt2", "llama-2-70b"}) {
+        const LayoutRun one = run(preset, "dp=1");
+        for (const char* layout : {"loss_chunks=3", "tp=2 loss_chunks=3", "tp=2 sp loss_chunks=2", "pp=2 loss_chunks=4",
+                                   "dp=2 zero=3 loss_chunks=3", "pp=2 schedule=zb-h1 loss_chunks=2",
+                                   "loss_chunks=3 recompute=full", "cp=2 loss_chunks=2"}) {
+            expect_same_training(run(preset, layout), one, layout);
+        }
+    }
+}
+
+TEST(ReduceDtype, GradientsMayTravelInHalfPrecision) {
+    const LayoutRun exact = run("gpt2", "dp=2");
+    for (const char* dtype : {"bf16", "fp16"}) {
+        for (const char* layout : {"dp=2", "dp=2 zero=2"}) {
+            const LayoutRun half = run("gpt2", fmt::format("{} numerics.reduce_dtype={}", layout, dtype));
+            const double difference = largest_relative_difference(half.gradients, exact.gradients);
+            EXPECT_GT(difference, 1e-5) << dtype << " was used";
+            EXPECT_LT(difference, 2e-2) << dtype;
+        }
+    }
+}
+
+TEST(HalfPrecision, TrainsUnderEveryLayout) {
+    for (const char* dtype : {"bf16", "fp16"}) {
+        const std::string numerics = fmt::format("numerics.dtype={}", dtype);
+        const LayoutRun one = run("llama-2-70b", numerics, 10);
+        for (const char* layout :
+             {"dp=2 zero=3", "tp=2 sp", "pp=2 schedule=zb-h1", "cp=2", "dp=2 numerics.fp32_gradients=true",
+              "pp=2 schedule=zb-v numerics.fp32_gradients=true"}) {
+            const LayoutRun other = run("llama-2-70b", fmt::format("{} {}", layout, numerics), 10);
+            EXPECT_NEAR(other.losses.front(), one.losses.front(), 0.02) << layout;
+            EXPECT_NEAR(other.losses.back(), one.losses.back(), 0.05) << layout;
+        }
+    }
+}
+
+TEST(CompressedActivations, StillConverge) {
+    const LayoutRun exact = run("llama-2-70b", "dp=1", 20);
+    for (const char* layout : {"compress_activations=true", "tp=2 sp compress_activations=true",
+                               "dp=2 zero=3 compress_activations=true", "compress_activations=true recompute=full"}) {
+        const LayoutRun packed = run("llama-2-70b", layout, 20);
+        EXPECT_LT(largest_relative_difference(packed.gradients, exact.gradients), 0.2) << layout;
+        EXPECT_NEAR(packed.losses.back(), exact.losses.back(), 0.03) << layout;
+    }
+}
+
+TEST(Restarts, AnyLayoutTakesOverWhatAnyOtherTrained) {
+    for (const char* preset : {"gpt2", "llama-2-70b", "mixtral-8x7b"}) {
+        const LayoutRun trained = run(preset, "tp=2 sp pp=2", 3);
+        const NamedTensors start(trained.weights.begin(), trained.weights.end());
+        std::vector<const char*> layouts{
+            "dp=1", "dp=4 zero=3", "tp=4", "pp=4 schedule=zb-h1", "pp=2 schedule=zb-v", "dp=2 tp=2 pp=2 zero=1",
+            "cp=2"};
+        if (std::string(preset) == "mixtral-8x7b") layouts.push_back("dp=4 ep=4");
+        for (const char* layout : layouts) {
+            const LayoutRun taken = run_layout(conformance_plan(preset, layout), 0, &start);
+            EXPECT_TRUE(taken.failure.empty()) << taken.failure;
+            EXPECT_EQ(largest_difference(taken.weights, trained.weights), 0) << preset << " " << layout;
+        }
+    }
+}
+
+TEST(Failures, ARankWithAnotherShapeStopsAllWithASentence) {
+    Plan plan = conformance_plan("gpt2", "dp=2");
+    const std::string failure = run_with_odd_rank(plan, 1, [](Plan& odd) { odd.model.ffn_hidden_size += 16; });
+    EXPECT_THAT(failure, ::testing::HasSubstr("rank 0:"));
+    EXPECT_THAT(failure, ::testing::HasSubstr("rank 1:"));
+}
+
+TEST(Failures, AReportSaysWhoWaitsForWhom) {
+    Plan plan = conformance_plan("gpt2", "dp=2 pp=2");
+    // Rank 3 does nothing for longer than the time-out.
+    const std::string failure = run_with_silent_rank(plan, 3, 3);
+    EXPECT_THAT(failure, ::testing::HasSubstr("rank 3 waits for nothing"));
+    EXPECT_THAT(failure, ::testing::HasSubstr("waits in the"));
+}
+
+}  // namespace
+}  // namespace plimsoll::engine
