@@ -106,9 +106,12 @@ std::vector<std::string> watch_view(const RunTelemetry& telemetry, const Result<
     }
     if (any)
         out.push_back(fitted(fmt::format("steps {} to {}", first, telemetry.series().last_step()), width - 1, true));
-    const auto& events = telemetry.series().events();
+    std::vector<const Event*> events;
+    for (const Event& event : telemetry.series().events()) {
+        if (!event.sentence.empty()) events.push_back(&event);
+    }
     for (std::size_t i = events.size() - std::min<std::size_t>(events.size(), 3); i < events.size(); ++i) {
-        out.push_back(fitted(fmt::format("{:>7}  {}", events[i].step, printable(events[i].sentence)), width - 1));
+        out.push_back(fitted(fmt::format("{:>7}  {}", events[i]->step, printable(events[i]->sentence)), width - 1));
     }
     return out;
 }

@@ -146,6 +146,7 @@ void DataParallel::Impl::make_buckets() {
     for (std::size_t i = 0; i < slots.size(); ++i) {
         const ParallelParameter& parameter = slots[i].parameter;
         const c10::ScalarType dtype = options.fp32_gradients ? c10::kFloat : parameter.tensor.scalar_type();
+        const bool alone = parameter.alone || (options.whole_rows && parameter.tensor.dim() >= 2);
         const std::string key =
             fmt::format("{} {} {} {}", c10::toString(parameter.tensor.scalar_type()), parameter.tensor.device().str(),
                         options.zero_stage >= 3 ? parameter.unit : 0, alone ? parameter.name : "");
@@ -229,6 +230,7 @@ void DataParallel::Impl::gradient_arrived(std::size_t index, const torch::Tensor
     Slot& slot = slots[index];
     Bucket& bucket = buckets[slot.bucket];
     torch::Tensor& grad = parameter.mutable_grad();
+    if (!grad.defined()) return;  // put off (deferred_weights.h): this is autograd's word that nothing came
     if (!grad.is_alias_of(slot.gradient)) {
         if (sharded_gradients()) {
             if (reducing && slot.bucket < next) late = slot.parameter.name;

@@ -176,10 +176,27 @@ Result<void> TrainLoop::record(const Step& step) {
             std::fflush(stdout);
         }
     }
+    if (plan_.layout.pp > 1 && plan_.training.layer_norms_every > 0 &&
+        (number == 1 || number % plan_.training.layer_norms_every == 0)) {
+        if (auto told = record_pipeline(number); !told) return told;
+    }
     values.emplace_back(series::step_time, step.seconds);
     values.emplace_back(series::memory, static_cast<double>(memory(false)));
     values.emplace_back(series::memory_peak, static_cast<double>(memory(true)));
     return recorder_.points(number, values);
+}
+
+/// What this rank's list of operations took: an event without a sentence, for those who draw it.
+Result<void> TrainLoop::record_pipeline(std::int64_t number) {
+    const std::vector<OpTime>& times = pipeline_.times();
+    if (times.empty()) return {};
+    const double origin = times.front().start;
+    Json ops = Json::array();
+    for (const OpTime& each : times) {
+        ops.push_back({short_name(each.op, model_.chunks() > 1), each.start - origin, each.end - origin});
+    }
+    return recorder_.event(number, "pipeline", "",
+                           {{"pp_rank", mesh_.position().pp}, {"origin", origin}, {"ops", std::move(ops)}});
 }
 
 Result<void> TrainLoop::periodic() {

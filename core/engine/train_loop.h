@@ -53,6 +53,7 @@ private:
     Result<void> load_start_weights();
     Result<void> announce(std::int64_t resumed_from, const std::vector<std::string>& damaged);
     Result<void> record(const Step& step);
+    Result<void> record_pipeline(std::int64_t number);
     Result<void> periodic();
     Result<void> validate();
     Result<void> sample();

@@ -79,18 +79,21 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
         return tl::unexpected(mesh.error());
     }
 
+    std::unique_ptr<TrainLoop> loop;
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            TrainLoop loop(plan, options, *corpus, **mesh, *schedule, recorder, *accelerator, device);
-            if (auto restored = loop.restore(); !restored) return tl::unexpected(restored.error());
-            return loop.run();
+            loop =
+                std::make_unique<TrainLoop>(plan, options, *corpus, **mesh, *schedule, recorder, *accelerator, device);
+            if (auto restored = loop->restore(); !restored) return tl::unexpected(restored.error());
+            return loop->run();
         } catch (const std::exception& error) {
             return failed("{}", sentence_of(error));
         }
     }();
-    // A group's destructor waits for what is still queued, and a peer that hangs never answers. After an error the
-    // process is about to end anyway.
+    // After an error the process is about to end: messages on their way still write into the loop's tensors, and a
+    // group's destructor waits for what is queued, though a peer that hangs never answers.
     if (!outcome) {
+        static_cast<void>(loop.release());
         static_cast<void>(mesh->release());
         static_cast<void>(collectives->release());
     }

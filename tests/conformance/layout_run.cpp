@@ -11,6 +11,7 @@
 #include "core/engine/pipeline.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/schedule_kind.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/engine/ranks/run_harness.h"
 
@@ -76,16 +77,19 @@ T value_of(Result<T> result) {
 
 /// Compares the embedding with its copy on the last stage.
 bool tied_alike(const Plan& plan, const Mesh& mesh, DistributedModel& model, Collectives& world) {
+    // With ZeRO-3 a weight has no memory here, but then there is no pipeline.
+    // A schedule that folds the model has both ends on one rank.
+    const bool tied = mesh.ends().world_size() > 1 && plan.model.tied_head && !folds_model(plan.layout.schedule);
     torch::Tensor own;
     for (int i = 0; i < model.chunks(); ++i) {
         for (const auto& [name, tensor] : parameters_of(model.chunk(i))) {
             const bool table = name.ends_with("wte.weight") || name.ends_with("embed_tokens.weight") ||
                                (plan.model.tied_head && name == "lm_head.weight");
-            if (table) own = tensor.detach().clone();
+            if (table && tied) own = tensor.detach();
         }
     }
     double different = 0;
-    if (own.defined() && mesh.ends().world_size() > 1 && plan.model.tied_head) {
+    if (own.defined()) {
         torch::Tensor first = own.clone();
         must(mesh.ends().broadcast(first, 0));
         different = torch::equal(first, own) ? 0 : 1;
@@ -95,11 +99,23 @@ bool tied_alike(const Plan& plan, const Mesh& mesh, DistributedModel& model, Col
     return sum.item<double>() == 0;
 }
 
-LayoutRun train_rank(const Plan& plan, Collectives& world, int steps, const NamedTensors* start) {
-    const auto mesh = value_of(Mesh::make(plan, world));
-    const PipelineSchedule schedule = value_of(plan_schedule(plan));
-    DistributedModel model(plan, *mesh, schedule, torch::Device(torch::kCPU));
-    Pipeline pipeline(plan, model, schedule);
+/// What a rank holds. After an error it is left alone: messages on their way still write into its tensors.
+struct Rank {
+    Rank(const Plan& plan, std::unique_ptr<Mesh> its_mesh, PipelineSchedule its_schedule)
+        : mesh(std::move(its_mesh)),
+          schedule(std::move(its_schedule)),
+          model(plan, *mesh, schedule, torch::Device(torch::kCPU)),
+          pipeline(plan, model, schedule) {}
+    std::unique_ptr<Mesh> mesh;
+    PipelineSchedule schedule;
+    DistributedModel model;
+    Pipeline pipeline;
+};
+
+LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, const NamedTensors* start) {
+    const std::unique_ptr<Mesh>& mesh = rank.mesh;
+    DistributedModel& model = rank.model;
+    Pipeline& pipeline = rank.pipeline;
     must_be(model.broadcast_parameters());
     if (start != nullptr) must_be(model.load_weights(*start, "the start"));
     must_be(model.make_optimizer(plan.optimizer));
@@ -129,6 +145,16 @@ LayoutRun train_rank(const Plan& plan, Collectives& world, int steps, const Name
     if (steps > 0) run.tied_alike = tied_alike(plan, *mesh, model, world);
     must_be(world.barrier());
     return run;
+}
+
+LayoutRun train_rank(const Plan& plan, Collectives& world, int steps, const NamedTensors* start) {
+    auto rank = std::make_unique<Rank>(plan, value_of(Mesh::make(plan, world)), value_of(plan_schedule(plan)));
+    try {
+        return train(plan, world, *rank, steps, start);
+    } catch (...) {
+        static_cast<void>(rank.release());
+        throw;
+    }
 }
 
 }  // namespace
@@ -198,12 +224,13 @@ std::string on_ranks(int world_size, Seconds timeout, const std::function<void(C
             info.world_size = world_size;
             info.master_port = store.port();
             info.attempt = number;
+            auto group = make_collectives(info, timeout);
             try {
-                auto group = make_collectives(info, timeout);
                 if (!group) throw CollectiveError(group.error().message);
                 body(**group);
             } catch (const std::exception& error) {
                 failures[static_cast<std::size_t>(rank)] = fmt::format("rank {}: {}\n", rank, error.what());
+                if (group) static_cast<void>(group->release());
             }
         });
     }
@@ -240,7 +267,7 @@ std::string run_with_odd_rank(const Plan& plan, int odd, const std::function<voi
 
 std::string run_with_silent_rank(const Plan& plan, int silent, Seconds timeout) {
     return on_ranks(static_cast<int>(plan.layout.world_size()), timeout, [&](Collectives& world) {
-        const auto mesh = value_of(Mesh::make(plan, world));
+        const Mesh* const mesh = value_of(Mesh::make(plan, world)).release();
         if (world.rank() == silent) {
             std::this_thread::sleep_for(std::chrono::duration<double>(2 * timeout));
             return;

@@ -204,7 +204,7 @@ std::vector<int> Ranks::wait() {
 
 void train(const std::filesystem::path& run, const Plan& plan) {
     write_plan(run, plan);
-    const auto world_size = static_cast<int>(plan.layout.dp);
+    const auto world_size = static_cast<int>(plan.layout.world_size());
     Ranks ranks(run, world_size);
     const auto codes = ranks.wait();
     for (int rank = 0; rank < world_size; ++rank) {

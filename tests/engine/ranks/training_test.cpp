@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <functional>
 
 #include "tests/engine/ranks/run_harness.h"
 
@@ -75,6 +76,67 @@ TEST_P(TwoRanks, AccumulateTwoMicroBatchesLikeOneOfTwiceTheSize) {
 INSTANTIATE_TEST_SUITE_P(Families, TwoRanks, ::testing::Values("llama-tiny", "gpt2-tiny"), [](const auto& family) {
     return family.param == std::string("llama-tiny") ? "Llama" : "Gpt2";
 });
+
+TEST_F(Training, EveryLayoutIsTheSameTraining) {
+    struct Case {
+        const char* name;
+        std::function<void(Layout&)> change;
+    };
+    const std::vector<Case> cases{
+        {"tp", [](Layout& l) { l.tp = 2, l.sequence_parallel = true; }},
+        {"pp", [](Layout& l) { l.pp = 2, l.schedule = Schedule::ZbH1; }},
+        {"cp", [](Layout& l) { l.cp = 2; }},
+        {"zero", [](Layout& l) { l.dp = 2, l.accumulation = 1, l.zero_stage = 3; }},
+        {"all", [](Layout& l) { l.tp = l.pp = l.dp = 2, l.accumulation = 1, l.zero_stage = 1; }},
+    };
+    Plan one = plan("gpt2");
+    one.layout.micro_batch = 2;
+    one.layout.accumulation = 4;
+    one.training.sample_every = 3;
+    train(run("one"), one);
+    for (const Case& each : cases) {
+        SCOPED_TRACE(each.name);
+        Plan other = one;
+        each.change(other.layout);
+        other.layout.micro_batch = 2;
+        other.layout.accumulation = 4 / other.layout.dp;
+        other.cluster.gpus_per_node = other.layout.world_size();
+        train(run(each.name), other);
+        expect_same_training(run("one"), run(each.name), 6);
+        const auto recorded_one = recorded(run("one")), recorded_other = recorded(run(each.name));
+        EXPECT_THAT(values(recorded_other, "validation_loss"),
+                    Pointwise(DoubleNear(close_enough), values(recorded_one, "validation_loss")));
+        ASSERT_EQ(events_of(recorded_other, "sample").size(), 2U);
+        EXPECT_EQ(events_of(recorded_other, "sample")[0].sentence, events_of(recorded_one, "sample")[0].sentence);
+        EXPECT_EQ(events_of(recorded_other, "pipeline").empty(), other.layout.pp == 1);
+    }
+}
+
+TEST_F(Training, ARunGoesOnUnderAnotherLayout) {
+    Plan whole = plan("llama-7b");
+    whole.layout.micro_batch = 2;
+    whole.layout.accumulation = 4;
+    train(run("whole"), whole);
+    // Three steps spread over two stages of two slices, three more over data-parallel ranks with ZeRO-2.
+    Plan first = whole;
+    first.layout.tp = first.layout.pp = 2;
+    first.cluster.gpus_per_node = 4;
+    first.training.checkpoint_every = 3;
+    train(run("moved"), first);
+    std::filesystem::remove_all(checkpoint(run("moved"), 6));
+    Plan second = whole;
+    second.layout.dp = second.cluster.gpus_per_node = 2;
+    second.layout.accumulation = 2;
+    second.layout.zero_stage = 2;
+    train(run("moved"), second);
+    const auto store = recorded(run("moved"));
+    ASSERT_EQ(events_of(store, "resume").size(), 1U);
+    EXPECT_EQ(events_of(store, "resume")[0].step, 3);
+    const auto weights = tensors_of(checkpoint(run("moved"), 6) / "model.safetensors");
+    for (const auto& [name, tensor] : tensors_of(checkpoint(run("whole"), 6) / "model.safetensors")) {
+        EXPECT_THAT(weights.at(name), Pointwise(::testing::FloatNear(close_enough), tensor)) << name;
+    }
+}
 
 TEST_F(Training, ATiedHeadIsAveragedOnce) {
     Plan tied = plan("llama-tiny");
