@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 
 #include "core/engine/accelerator.h"
+#include "core/engine/same_plan.h"
 #include "core/engine/train_loop.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
@@ -73,6 +74,10 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     if (!schedule) return tl::unexpected(schedule.error());
     auto collectives = make_collectives(info, options.timeout, *accelerator);
     if (!collectives) return tl::unexpected(collectives.error());
+    if (auto same = require_same_plan(plan, **collectives); !same) {
+        static_cast<void>(collectives->release());
+        return tl::unexpected(same.error());
+    }
     auto mesh = Mesh::make(plan, **collectives);
     if (!mesh) {
         static_cast<void>(collectives->release());

@@ -9,6 +9,7 @@
 
 #include "core/engine/gradient_norms.h"
 #include "core/engine/pipeline.h"
+#include "core/engine/same_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/plan/schedule_kind.h"
@@ -261,6 +262,7 @@ std::string run_with_odd_rank(const Plan& plan, int odd, const std::function<voi
     return on_ranks(static_cast<int>(plan.layout.world_size()), 5, [&](Collectives& world) {
         Plan own = plan;
         if (world.rank() == odd) change(own);
+        must_be(require_same_plan(own, world));
         train_rank(own, world, 2, nullptr);
     });
 }
