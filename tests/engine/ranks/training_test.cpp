@@ -37,11 +37,12 @@ Plan split(Plan plan, std::int64_t ranks, std::int64_t accumulation) {
     return plan;
 }
 
-void expect_same_training(const std::filesystem::path& a, const std::filesystem::path& b, int steps) {
+void expect_same_training(const std::filesystem::path& a, const std::filesystem::path& b, int steps,
+                          double norms_within = close_enough) {
     const auto store_a = recorded(a), store_b = recorded(b);
     EXPECT_EQ(values(store_a, "loss").size(), static_cast<std::size_t>(steps));
     EXPECT_THAT(values(store_a, "loss"), Pointwise(DoubleNear(close_enough), values(store_b, "loss")));
-    EXPECT_THAT(values(store_a, "grad_norm"), Pointwise(DoubleNear(close_enough), values(store_b, "grad_norm")));
+    EXPECT_THAT(values(store_a, "grad_norm"), Pointwise(DoubleNear(norms_within), values(store_b, "grad_norm")));
     const auto weights_a = tensors_of(checkpoint(a, steps) / "model.safetensors");
     const auto weights_b = tensors_of(checkpoint(b, steps) / "model.safetensors");
     ASSERT_FALSE(weights_a.empty());
@@ -93,6 +94,7 @@ TEST_F(Training, EveryLayoutIsTheSameTraining) {
     one.layout.micro_batch = 2;
     one.layout.accumulation = 4;
     one.training.sample_every = 3;
+    one.model.dropout = 0;
     train(run("one"), one);
     for (const Case& each : cases) {
         SCOPED_TRACE(each.name);
@@ -102,7 +104,7 @@ TEST_F(Training, EveryLayoutIsTheSameTraining) {
         other.layout.accumulation = 4 / other.layout.dp;
         other.cluster.gpus_per_node = other.layout.world_size();
         train(run(each.name), other);
-        expect_same_training(run("one"), run(each.name), 6);
+        expect_same_training(run("one"), run(each.name), 6, /*norms_within=*/1e-4);  // of 2.5
         const auto recorded_one = recorded(run("one")), recorded_other = recorded(run(each.name));
         EXPECT_THAT(values(recorded_other, "validation_loss"),
                     Pointwise(DoubleNear(close_enough), values(recorded_one, "validation_loss")));
