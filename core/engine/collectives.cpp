@@ -8,7 +8,9 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "core/engine/accelerator.h"
+#include "core/engine/group_call.h"
 #include "core/engine/rendezvous.h"
+#include "core/engine/shared_group.h"
 #include "core/engine/wait_board.h"
 
 namespace plimsoll::engine {
@@ -24,45 +26,19 @@ struct Meeting {
     std::unique_ptr<WaitBoard> board;
 };
 
-/// "all-reduce of Float [5] in the data-parallel group (ranks 0, 2)".
-struct Call {
-    const char* what;
-    std::string tensor;
-    const std::string* group;
-    Seconds timeout;
-
-    std::string text() const {
-        return fmt::format("{}{}{}{}", what, tensor.empty() ? "" : " of ", tensor,
-                           group->empty() ? "" : " in the " + *group);
-    }
-};
-
-std::string tensor_text(const torch::Tensor& tensor) {
-    return fmt::format("{} [{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
-}
-
-/// One sentence on a failed collective: a broken connection is a rank that ended, silence is a rank that hangs.
-tl::unexpected<Error> lost_peer(const Call& call, WaitBoard* board, const std::exception& error) {
+/// What a backend's exception means: a broken connection is a rank that ended, silence is a rank that hangs.
+tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const std::exception& error) {
     const std::string text = first_line(error);
-    std::string others = board != nullptr ? board->report() : "";
-    if (!others.empty()) others = "; " + others;
     if (text.find("imed out") != std::string::npos || text.find("imeout") != std::string::npos) {
-        return failed(
-            "another rank did not answer within {} during the {}: it hangs or is far behind; look at the "
-            "logs of the other ranks{} ({})",
-            format_seconds(call.timeout), call.text(), others, text);
+        return silent_peer(call, board, text);
     }
     const bool local = text.find("heck failed") != std::string::npos || text.find("nvalid") != std::string::npos;
-    if (local) return failed("the {} is not possible ({})", call.text(), text);
-    return failed(
-        "another rank ended, or the connection to it broke, during the {}; the log of the rank that ended "
-        "first tells the cause{} ({})",
-        call.text(), others, text);
+    return local ? not_possible(call, text) : ended_peer(call, board, text);
 }
 
 class GroupWork final : public Work {
 public:
-    GroupWork(c10::intrusive_ptr<c10d::Work> work, Call call, WaitBoard* board)
+    GroupWork(c10::intrusive_ptr<c10d::Work> work, GroupCall call, WaitBoard* board)
         : work_(std::move(work)), call_(std::move(call)), board_(board) {}
     Result<void> wait() override {
         try {
@@ -76,7 +52,7 @@ public:
 
 private:
     c10::intrusive_ptr<c10d::Work> work_;
-    Call call_;
+    GroupCall call_;
     WaitBoard* board_;
 };
 
@@ -214,7 +190,9 @@ public:
             auto backend = meeting->accelerator != nullptr
                                ? meeting->accelerator->make_backend(store, rank, world_size, timeout)
                                : make_gloo(store, rank, world_size, meeting->address, timeout);
-            return std::make_unique<Group>(meeting, std::move(backend), std::move(name));
+            auto group = std::make_unique<Group>(meeting, std::move(backend), name);
+            if (meeting->accelerator != nullptr) return group;
+            return with_shared_memory(std::move(group), {*store, name, timeout, meeting->board.get()});
         } catch (const std::exception& error) {
             return failed(
                 "the {} ranks could not connect to one another within {} ({}); check that all of them were "
@@ -236,7 +214,7 @@ private:
 
     template <class Start>
     std::shared_ptr<Work> start(const char* what, std::string tensor, Seconds timeout, Start&& begin) {
-        Call call{what, std::move(tensor), &name_, timeout > 0 ? timeout : meeting_->timeout};
+        GroupCall call{what, std::move(tensor), name_, timeout > 0 ? timeout : meeting_->timeout};
         WaitBoard* const board = meeting_->board.get();
         try {
             return std::make_shared<GroupWork>(begin(), std::move(call), board);
