@@ -24,9 +24,12 @@ void reduce(std::byte* out, const std::vector<const std::byte*>& sources, std::s
     std::array<Accumulator<T>, block> sums;
     for (std::size_t begin = 0; begin < count; begin += block) {
         const std::size_t length = std::min(block, count - begin);
-        const auto* first = reinterpret_cast<const T*>(sources.front()) + begin;
-        for (std::size_t i = 0; i < length; ++i) sums[i] = static_cast<Accumulator<T>>(first[i]);
-        for (std::size_t s = 1; s < sources.size(); ++s) {
+        const auto* first = reinterpret_cast<const T*>(sources[0]) + begin;
+        const auto* second = reinterpret_cast<const T*>(sources[1]) + begin;
+        for (std::size_t i = 0; i < length; ++i) {
+            sums[i] = combine(static_cast<Accumulator<T>>(first[i]), static_cast<Accumulator<T>>(second[i]));
+        }
+        for (std::size_t s = 2; s < sources.size(); ++s) {
             const auto* next = reinterpret_cast<const T*>(sources[s]) + begin;
             for (std::size_t i = 0; i < length; ++i) {
                 sums[i] = combine(sums[i], static_cast<Accumulator<T>>(next[i]));

@@ -16,7 +16,7 @@ bool can_reduce(c10::ScalarType dtype);
 
 /// out[i] = sources[0][i] + sources[1][i] + …, added in this order, so that every rank that does it gets the same bits;
 /// or their maximum, which is NaN where one of them is. Half-precision numbers are added in fp32 and rounded once.
-/// `out` may be one of the sources.
+/// There are two sources or more, and `out` may be one of them.
 void reduce_numbers(Reduction reduction, c10::ScalarType dtype, std::byte* out,
                     const std::vector<const std::byte*>& sources, std::size_t count);
 

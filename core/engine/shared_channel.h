@@ -25,7 +25,7 @@ enum class Met { All, Silent, Ended, Unlike };
 /// the other's process still runs.
 class SharedChannel {
 public:
-    static constexpr std::size_t slot_bytes = 512 * 1024;
+    static constexpr std::size_t slot_bytes = 256 * 1024;
     static constexpr std::size_t slots = 3;
     static std::size_t bytes_for(int world_size);
 

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t line = 64;  ///< of the cache: slices begin at multiples of it
 /// Up to here each rank reduces everything itself: a second meeting costs more than the additions.
 constexpr std::size_t small_bytes = 16 * 1024;
+constexpr std::size_t block_bytes = 16 * 1024;
 
 /// What the ranks have to agree on: the kind, the dtype, the number of bytes.
 std::uint64_t call_of(unsigned kind, const torch::Tensor& tensor) {
@@ -98,9 +99,14 @@ private:
     void reduce_own(std::size_t k, std::uint64_t chunk) {
         const Piece all = piece_at(k);
         const Piece own = slice_of(all.length, channel_.rank(), channel_.world_size());
-        std::byte* const result = data_ + all.begin + own.begin;
-        reduce_numbers(reduction_, dtype_, result, sources(channel_, chunk, own.begin, result), own.length / size_);
-        std::memcpy(channel_.slot(channel_.rank(), chunk) + own.begin, result, own.length);
+        // In blocks, so that a result is still in the nearest cache when it is laid out.
+        for (std::size_t b = 0; b < pieces(own.length, block_bytes); ++b) {
+            const Piece block = piece(own.length, block_bytes, b);
+            const std::size_t begin = own.begin + block.begin;
+            std::byte* const result = data_ + all.begin + begin;
+            reduce_numbers(reduction_, dtype_, result, sources(channel_, chunk, begin, result), block.length / size_);
+            std::memcpy(channel_.slot(channel_.rank(), chunk) + begin, result, block.length);
+        }
     }
 
     void collect(std::size_t k, std::uint64_t chunk) {
