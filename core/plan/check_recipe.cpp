@@ -10,18 +10,19 @@ namespace {
 
 void check_offload(Problems& problems, const Plan& plan) {
     const Layout& layout = plan.layout;
-    const bool offloads = layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None;
-    if (offloads && plan.cluster.gpu == "cpu") {
-        problems.add(
-            layout.offload_optimizer != Offload::None ? "layout.offload_optimizer" : "layout.offload_parameters",
-            "offload moves states from the GPU to the host, but cluster.gpu is cpu; set it to none");
+    const bool on_cpu = plan.cluster.gpu == "cpu";
+    if (on_cpu && (layout.offload_optimizer == Offload::Cpu || layout.offload_parameters != Offload::None)) {
+        const bool optimizer = layout.offload_optimizer == Offload::Cpu;
+        problems.add(optimizer ? "layout.offload_optimizer" : "layout.offload_parameters",
+                     "offload moves states from the GPU to the host, but cluster.gpu is cpu; set it to none{}",
+                     optimizer ? " or nvme" : "");
         return;
     }
     if (layout.offload_optimizer != Offload::None && layout.zero_stage < 1) {
         problems.add("layout.offload_optimizer",
                      "layout.offload_optimizer needs ZeRO; set layout.zero_stage to 1, 2 or 3");
     }
-    if (layout.offload_optimizer == Offload::Nvme && layout.zero_stage >= 1 && layout.zero_stage < 3) {
+    if (!on_cpu && layout.offload_optimizer == Offload::Nvme && layout.zero_stage >= 1 && layout.zero_stage < 3) {
         problems.add("layout.offload_optimizer",
                      "optimizer states can be on NVMe only under ZeRO stage 3, not stage {}; take "
                      "cpu or set layout.zero_stage to 3",
