@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/engine/offloaded_states.h"
 #include "core/plan/recompute.h"
 #include "core/schedule/times.h"
 
@@ -286,7 +287,9 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
         part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
         parts.push_back(std::move(part));
     }
-    auto made = engine::make_optimizer(std::move(parts), settings, sums_.get());
+    auto store = make_state_store(plan_.layout, device_);
+    if (!store) return tl::unexpected(store.error());
+    auto made = engine::make_optimizer(std::move(parts), settings, sums_.get(), std::move(*store));
     if (!made) return tl::unexpected(made.error());
     optimizer_ = std::move(*made);
     return {};

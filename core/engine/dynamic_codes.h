@@ -24,6 +24,8 @@ public:
     torch::Tensor read(std::int64_t begin, std::int64_t length) const;
     /// Sets the numbers from `begin`, a block's start, on: whole blocks, but for the last one of all.
     void write(std::int64_t begin, const torch::Tensor& numbers);
+    /// What it is kept in.
+    std::vector<torch::Tensor> tensors() const { return {codes_, scales_}; }
 
 private:
     bool with_sign_;

@@ -24,7 +24,8 @@ bool is_half(const torch::Tensor& tensor) {
 torch::Tensor ScaledGradient::operator()(const torch::Tensor& gradient, std::int64_t begin, std::int64_t length,
                                          const torch::Tensor& master) {
     torch::Tensor piece = gradient.narrow(0, begin, length);
-    if (factor_ == 1 && piece.scalar_type() == master.scalar_type()) return piece;
+    const bool alike = piece.scalar_type() == master.scalar_type() && piece.device() == master.device();
+    if (factor_ == 1 && alike) return piece;
     if (!scratch_.defined() || scratch_.scalar_type() != master.scalar_type() || scratch_.device() != master.device() ||
         scratch_.numel() < length) {
         scratch_ = at::empty({std::max(optimizer_chunk, length)}, master.options());
@@ -39,12 +40,26 @@ torch::Tensor squared_norm(const torch::Tensor& x) {
     return at::linalg_vector_norm(x, 2, c10::nullopt, /*keepdim=*/false, torch::kDouble).square_();
 }
 
-ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums)
-    : parts_(std::move(parts)), settings_(settings), sums_(sums) {
+ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
+                                   std::unique_ptr<StateStore> store)
+    : parts_(std::move(parts)), store_(std::move(store)), settings_(settings), sums_(sums) {
     const torch::NoGradGuard no_grad;
-    for (const OptimizedPart& part : parts_) {
-        masters_.push_back(is_half(part.parameter) ? part.parameter.to(torch::kFloat) : part.parameter.detach());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const torch::Tensor parameter = parts_[i].parameter.detach();
+        const bool to_host = store_ != nullptr && !parameter.is_cpu();
+        if (to_host) {
+            // Pinned, so that the updated numbers travel back beside the computation.
+            const auto options = torch::TensorOptions().dtype(torch::kFloat).pinned_memory(true);
+            masters_.push_back(keep(i, at::empty(parameter.sizes(), options).copy_(parameter)));
+        } else {
+            masters_.push_back(is_half(parameter) ? keep(i, parameter.to(torch::kFloat)) : parameter);
+        }
     }
+}
+
+torch::Tensor ShardedOptimizer::keep(std::size_t index, torch::Tensor state) {
+    if (store_ != nullptr && kept_) kept_ = store_->add(index, state);
+    return state;
 }
 
 Result<void> ShardedOptimizer::step(const std::vector<torch::Tensor>& gradients, double lr, double inv_scale,
@@ -56,22 +71,41 @@ Result<void> ShardedOptimizer::step(const std::vector<torch::Tensor>& gradients,
 
 void ShardedOptimizer::cast_back(std::size_t index, std::int64_t begin, std::int64_t length) const {
     const torch::Tensor& parameter = parts_[index].parameter;
-    if (!is_half(parameter)) return;
-    parameter.detach().view(-1).narrow(0, begin, length).copy_(masters_[index].view(-1).narrow(0, begin, length));
+    if (!is_copy(index)) return;
+    const torch::Tensor updated = masters_[index].view(-1).narrow(0, begin, length);
+    // The next update's first gradient waits for the device, so the numbers are not changed before they have left.
+    parameter.detach().view(-1).narrow(0, begin, length).copy_(updated, /*non_blocking=*/true);
 }
 
 Result<void> ShardedOptimizer::sum(PartSums::Over over,
                                    const std::vector<std::pair<std::size_t, torch::Tensor>>& values) {
     if (sums_ == nullptr || values.empty()) return {};
-    return sums_->sum(over, values);
+    const torch::Device device = parts_.front().parameter.device();
+    if (values.front().second.device() == device) return sums_->sum(over, values);
+    std::vector<std::pair<std::size_t, torch::Tensor>> there;
+    for (const auto& [index, tensor] : values) there.emplace_back(index, tensor.to(device));
+    auto summed = sums_->sum(over, there);
+    for (std::size_t k = 0; k < values.size(); ++k) values[k].second.copy_(there[k].second);
+    return summed;
+}
+
+std::vector<OptimizerState> ShardedOptimizer::states_of(std::size_t index) const {
+    std::vector<OptimizerState> states;
+    if (is_half(parts_[index].parameter)) states.push_back({"master/" + parts_[index].name, masters_[index], index});
+    add_states(index, states);
+    return states;
 }
 
 std::vector<OptimizerState> ShardedOptimizer::state() const {
     const torch::NoGradGuard no_grad;
     std::vector<OptimizerState> states;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (is_half(parts_[i].parameter)) states.push_back({"master/" + parts_[i].name, masters_[i], i});
-        add_states(i, states);
+        const auto held = hold(i);
+        if (!held) throw std::runtime_error(held.error().message);
+        for (OptimizerState& state : states_of(i)) {
+            if (store_ != nullptr) state.tensor = state.tensor.clone();
+            states.push_back(std::move(state));
+        }
     }
     return states;
 }
@@ -97,29 +131,38 @@ Result<void> ShardedOptimizer::load_state(const std::vector<std::pair<std::strin
         return bad_input("the optimizer state holds {} tensors, and this model has {}; it belongs to another model",
                          state.size(), own.size());
     }
-    for (const OptimizerState& each : own) restore(each, *found[each.name]);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const auto held = hold(i);
+        if (!held) return tl::unexpected(held.error());
+        for (const OptimizerState& each : states_of(i)) restore(each, *found[each.name]);
+        if (is_copy(i) && !is_half(parts_[i].parameter)) masters_[i].copy_(parts_[i].parameter);
+    }
     steps_ = steps;
     return {};
 }
 
 Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart> parts, const Optimizer& settings,
-                                                         PartSums* sums) {
+                                                         PartSums* sums, std::unique_ptr<StateStore> store) {
     for (const OptimizedPart& part : parts) {
         if (!part.parameter.is_contiguous()) return failed("the optimizer's part of {} is not contiguous", part.name);
     }
-    switch (settings.kind) {
-        case OptimizerKind::Lamb:
-            return make_lamb(std::move(parts), settings, sums);
-        case OptimizerKind::Sgd:
-            return make_sgd(std::move(parts), settings);
-        case OptimizerKind::AdamW8bit:
-            return make_adamw_8bit(std::move(parts), settings);
-        case OptimizerKind::Adafactor:
-            return make_adafactor(std::move(parts), settings, sums);
-        case OptimizerKind::AdamW:
-            break;
-    }
-    return make_adamw(std::move(parts), settings);
+    auto made = [&] {
+        switch (settings.kind) {
+            case OptimizerKind::Lamb:
+                return make_lamb(std::move(parts), settings, sums, std::move(store));
+            case OptimizerKind::Sgd:
+                return make_sgd(std::move(parts), settings, std::move(store));
+            case OptimizerKind::AdamW8bit:
+                return make_adamw_8bit(std::move(parts), settings, std::move(store));
+            case OptimizerKind::Adafactor:
+                return make_adafactor(std::move(parts), settings, sums, std::move(store));
+            case OptimizerKind::AdamW:
+                break;
+        }
+        return make_adamw(std::move(parts), settings, std::move(store));
+    }();
+    if (!made->kept_) return tl::unexpected(made->kept_.error());
+    return made;
 }
 
 }  // namespace plimsoll::engine

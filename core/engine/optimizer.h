@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/engine/state_store.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
@@ -48,7 +49,9 @@ struct OptimizerState {
     StateShape shape = StateShape::Part;
 };
 
-/// fp32 parameters are their own masters; bf16 and fp16 ones get an fp32 copy that is updated and cast back.
+/// fp32 parameters are their own masters; bf16 and fp16 ones get an fp32 copy that is updated and cast back. With a
+/// store masters and moments have memory only while their part is updated, and those of an accelerator's parameters,
+/// fp32 ones too, are on the host, where the update is computed.
 class ShardedOptimizer {
 public:
     virtual ~ShardedOptimizer() = default;
@@ -58,19 +61,26 @@ public:
     /// One update. gradients[i] is of part i: of its shape, already reduced over the ranks, in fp32 or the parameter's
     /// dtype, and left as it is; an undefined one leaves the part alone, on all ranks that hold some of the parameter.
     /// g' = g x inv_scale x clip_factor, taken in fp32. Advances the step count. Beside the states it needs scratch
-    /// space of some MiB. Fails only where `sums` does.
+    /// space of some MiB. Fails only where `sums` or the store does.
     Result<void> step(const std::vector<torch::Tensor>& gradients, double lr, double inv_scale, double clip_factor);
     std::int64_t steps() const { return steps_; }
 
     /// For the checkpoint: "master/NAME" (half precision only) and the kind's own, such as "exp_avg/NAME". They are the
-    /// live tensors, except for moments in 8 bits, of which they are fp32 copies.
+    /// live tensors, except for moments in 8 bits, of which they are fp32 copies, and copies all with a store. Throws
+    /// where the store fails.
     std::vector<OptimizerState> state() const;
     /// Copies from loaded tensors; error when one is missing, unknown, or has another shape or dtype. On an error
     /// nothing has changed. From what state() gave, training goes on to the bit.
     Result<void> load_state(const std::vector<std::pair<std::string, torch::Tensor>>& state, std::int64_t steps);
 
 protected:
-    ShardedOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums);
+    ShardedOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
+                     std::unique_ptr<StateStore> store);
+
+    /// Gives a new state of part `index` to the store. make_optimizer() tells of an error.
+    torch::Tensor keep(std::size_t index, torch::Tensor state);
+    /// Masters and kept states of the part may be read and written while the result lives.
+    Result<HeldStates> hold(std::size_t index) const { return HeldStates::hold(store_.get(), index); }
 
     /// The update itself; `factor` is inv_scale x clip_factor, and the step count has advanced.
     virtual Result<void> update(const std::vector<torch::Tensor>& gradients, double lr, double factor) = 0;
@@ -89,7 +99,14 @@ protected:
     Result<void> sum(PartSums::Over over, const std::vector<std::pair<std::size_t, torch::Tensor>>& values);
 
 private:
+    friend Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart>, const Optimizer&,
+                                                                    PartSums*, std::unique_ptr<StateStore>);
+    bool is_copy(std::size_t index) const { return !masters_[index].is_alias_of(parts_[index].parameter); }
+    std::vector<OptimizerState> states_of(std::size_t index) const;
+
     std::vector<OptimizedPart> parts_;
+    std::unique_ptr<StateStore> store_;
+    Result<void> kept_;
     std::vector<torch::Tensor> masters_;
     Optimizer settings_;
     PartSums* sums_;
@@ -98,8 +115,9 @@ private:
 
 /// The optimizer of `settings.kind`; each kind's rule and source stand in optimizer_kinds.h. Made after the initial
 /// weights are set: masters are copied from the parameters here. `sums` outlives it; null: the parts are whole.
-/// Error for a part that is not contiguous.
+/// Without a store everything stays in the parameters' memory. Error for a part that is not contiguous, and where the
+/// store has no room.
 Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart> parts, const Optimizer& settings,
-                                                         PartSums* sums);
+                                                         PartSums* sums, std::unique_ptr<StateStore> store = nullptr);
 
 }  // namespace plimsoll::engine

@@ -13,10 +13,12 @@ constexpr double eps2 = 1e-3;
 
 using Sums = std::vector<std::pair<std::size_t, torch::Tensor>>;
 
+/// Variances are small and stay where they are; only masters go to a store.
 class AdafactorOptimizer final : public ShardedOptimizer {
 public:
-    AdafactorOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums)
-        : ShardedOptimizer(std::move(parts), settings, sums), slots_(this->parts().size()) {
+    AdafactorOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
+                       std::unique_ptr<StateStore> store)
+        : ShardedOptimizer(std::move(parts), settings, sums, std::move(store)), slots_(this->parts().size()) {
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             const torch::Tensor& w = master(i);
             Slot& slot = slots_[i];
@@ -46,6 +48,8 @@ private:
             torch::Tensor squares = at::zeros({2}, master(i).options().dtype(torch::kDouble));
             norms.emplace_back(i, squares);
             if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
             squares[0] += squared_norm(master(i));
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
                 squares[1] += squared_norm(direction(i, gradients[i], begin, count, scaled));
@@ -55,6 +59,8 @@ private:
 
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
             const torch::Tensor host = norms[i].second.cpu();
             const double numbers = static_cast<double>(parts()[i].rows) * static_cast<double>(parts()[i].columns);
             const double w_rms = std::sqrt(host[0].item<double>() / numbers);
@@ -155,8 +161,8 @@ private:
 }  // namespace
 
 std::unique_ptr<ShardedOptimizer> make_adafactor(std::vector<OptimizedPart> parts, const Optimizer& settings,
-                                                 PartSums* sums) {
-    return std::make_unique<AdafactorOptimizer>(std::move(parts), settings, sums);
+                                                 PartSums* sums, std::unique_ptr<StateStore> store) {
+    return std::make_unique<AdafactorOptimizer>(std::move(parts), settings, sums, std::move(store));
 }
 
 }  // namespace plimsoll::engine

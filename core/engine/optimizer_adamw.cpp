@@ -8,11 +8,11 @@ namespace {
 
 class AdamWOptimizer final : public ShardedOptimizer {
 public:
-    AdamWOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings)
-        : ShardedOptimizer(std::move(parts), settings, nullptr) {
+    AdamWOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, std::unique_ptr<StateStore> store)
+        : ShardedOptimizer(std::move(parts), settings, nullptr, std::move(store)) {
         for (std::size_t i = 0; i < this->parts().size(); ++i) {
-            exp_avg_.push_back(at::zeros_like(master(i)));
-            exp_avg_sq_.push_back(at::zeros_like(master(i)));
+            exp_avg_.push_back(keep(i, at::zeros_like(master(i))));
+            exp_avg_sq_.push_back(keep(i, at::zeros_like(master(i))));
         }
     }
 
@@ -21,6 +21,8 @@ private:
         ScaledGradient scaled(factor);
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
             const torch::Tensor gradient = gradients[i].reshape(-1), w = master(i).view(-1);
             const torch::Tensor m = exp_avg_[i].view(-1), v = exp_avg_sq_[i].view(-1);
             const torch::Tensor step = at::scalar_tensor(steps(), w.options().dtype(torch::kFloat));
@@ -44,8 +46,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ShardedOptimizer> make_adamw(std::vector<OptimizedPart> parts, const Optimizer& settings) {
-    return std::make_unique<AdamWOptimizer>(std::move(parts), settings);
+std::unique_ptr<ShardedOptimizer> make_adamw(std::vector<OptimizedPart> parts, const Optimizer& settings,
+                                             std::unique_ptr<StateStore> store) {
+    return std::make_unique<AdamWOptimizer>(std::move(parts), settings, std::move(store));
 }
 
 }  // namespace plimsoll::engine

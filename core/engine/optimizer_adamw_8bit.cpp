@@ -27,6 +27,7 @@ public:
     void store(std::int64_t begin, const torch::Tensor& numbers) const {
         if (codes_) codes_->write(begin, numbers);
     }
+    std::vector<torch::Tensor> tensors() const { return codes_ ? codes_->tensors() : std::vector{wide_}; }
     torch::Tensor all(const torch::Tensor& master) const { return load(0, master.numel()).view(master.sizes()); }
     void set(const torch::Tensor& loaded) const {
         const torch::Tensor flat = loaded.reshape(-1);
@@ -43,14 +44,17 @@ private:
 
 class AdamW8bitOptimizer final : public ShardedOptimizer {
 public:
-    AdamW8bitOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings)
-        : ShardedOptimizer(std::move(parts), settings, nullptr) {
+    AdamW8bitOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, std::unique_ptr<StateStore> store)
+        : ShardedOptimizer(std::move(parts), settings, nullptr, std::move(store)) {
         for (std::size_t i = 0; i < this->parts().size(); ++i) {
             const OptimizedPart& part = this->parts()[i];
             // By the whole parameter, so that it does not depend on how it is split.
             const bool coded = part.rows * part.columns >= smallest_coded;
             exp_avg_.emplace_back(master(i), coded, /*with_sign=*/true);
             exp_avg_sq_.emplace_back(master(i), coded, /*with_sign=*/false);
+            for (const Moment* moment : {&exp_avg_.back(), &exp_avg_sq_.back()}) {
+                for (const torch::Tensor& tensor : moment->tensors()) keep(i, tensor);
+            }
         }
     }
 
@@ -59,6 +63,8 @@ private:
         ScaledGradient scaled(factor);
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
             const torch::Tensor gradient = gradients[i].reshape(-1), w = master(i).view(-1);
             const torch::Tensor step = at::scalar_tensor(steps(), w.options().dtype(torch::kFloat));
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
@@ -93,8 +99,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ShardedOptimizer> make_adamw_8bit(std::vector<OptimizedPart> parts, const Optimizer& settings) {
-    return std::make_unique<AdamW8bitOptimizer>(std::move(parts), settings);
+std::unique_ptr<ShardedOptimizer> make_adamw_8bit(std::vector<OptimizedPart> parts, const Optimizer& settings,
+                                                  std::unique_ptr<StateStore> store) {
+    return std::make_unique<AdamW8bitOptimizer>(std::move(parts), settings, std::move(store));
 }
 
 }  // namespace plimsoll::engine

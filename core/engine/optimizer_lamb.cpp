@@ -7,11 +7,12 @@ namespace {
 
 class LambOptimizer final : public ShardedOptimizer {
 public:
-    LambOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums)
-        : ShardedOptimizer(std::move(parts), settings, sums) {
+    LambOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
+                  std::unique_ptr<StateStore> store)
+        : ShardedOptimizer(std::move(parts), settings, sums, std::move(store)) {
         for (std::size_t i = 0; i < this->parts().size(); ++i) {
-            exp_avg_.push_back(at::zeros_like(master(i)));
-            exp_avg_sq_.push_back(at::zeros_like(master(i)));
+            exp_avg_.push_back(keep(i, at::zeros_like(master(i))));
+            exp_avg_sq_.push_back(keep(i, at::zeros_like(master(i))));
         }
     }
 
@@ -27,7 +28,10 @@ private:
                 squares = at::zeros({2}, master(i).options().dtype(torch::kDouble));
                 norms.emplace_back(i, squares);
             }
-            if (gradients[i].defined()) take_gradient(i, gradients[i].reshape(-1), scaled, squares);
+            if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
+            take_gradient(i, gradients[i].reshape(-1), scaled, squares);
         }
         if (auto summed = sum(PartSums::Over::Parts, norms); !summed) return summed;
 
@@ -39,6 +43,8 @@ private:
         }
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
             torch::Tensor w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 w.narrow(0, begin, length).add_(direction(i, begin, length), -lr * ratios[i]);
@@ -87,9 +93,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ShardedOptimizer> make_lamb(std::vector<OptimizedPart> parts, const Optimizer& settings,
-                                            PartSums* sums) {
-    return std::make_unique<LambOptimizer>(std::move(parts), settings, sums);
+std::unique_ptr<ShardedOptimizer> make_lamb(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
+                                            std::unique_ptr<StateStore> store) {
+    return std::make_unique<LambOptimizer>(std::move(parts), settings, sums, std::move(store));
 }
 
 }  // namespace plimsoll::engine

@@ -7,10 +7,10 @@ namespace {
 
 class SgdOptimizer final : public ShardedOptimizer {
 public:
-    SgdOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings)
-        : ShardedOptimizer(std::move(parts), settings, nullptr) {
+    SgdOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, std::unique_ptr<StateStore> store)
+        : ShardedOptimizer(std::move(parts), settings, nullptr, std::move(store)) {
         if (settings.momentum == 0) return;
-        for (std::size_t i = 0; i < this->parts().size(); ++i) buffers_.push_back(at::zeros_like(master(i)));
+        for (std::size_t i = 0; i < this->parts().size(); ++i) buffers_.push_back(keep(i, at::zeros_like(master(i))));
     }
 
 private:
@@ -18,6 +18,8 @@ private:
         ScaledGradient scaled(factor);
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
+            const auto held = hold(i);
+            if (!held) return tl::unexpected(held.error());
             const torch::Tensor gradient = gradients[i].reshape(-1), w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 torch::Tensor weights = w.narrow(0, begin, length);
@@ -45,8 +47,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ShardedOptimizer> make_sgd(std::vector<OptimizedPart> parts, const Optimizer& settings) {
-    return std::make_unique<SgdOptimizer>(std::move(parts), settings);
+std::unique_ptr<ShardedOptimizer> make_sgd(std::vector<OptimizedPart> parts, const Optimizer& settings,
+                                           std::unique_ptr<StateStore> store) {
+    return std::make_unique<SgdOptimizer>(std::move(parts), settings, std::move(store));
 }
 
 }  // namespace plimsoll::engine

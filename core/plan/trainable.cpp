@@ -55,11 +55,6 @@ Result<void> trainable_layout(const Plan& plan) {
             "this version trains with parameters on the device (estimate and export work): set "
             "layout.offload_parameters to none");
     }
-    if (layout.offload_optimizer != Offload::None) {
-        return bad_input(
-            "this version trains with optimizer states on the device (estimate and export work): set "
-            "layout.offload_optimizer to none");
-    }
     return {};
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/conformance/layout_run.h"
 
 namespace plimsoll::engine {
@@ -94,6 +96,17 @@ TEST(Optimizers, OfExpertsAreShardedToo) {
             const std::string all = fmt::format("{} {}", layout, optimizer);
             expect_same_training(run("mixtral-8x7b", all), one, all);
         }
+    }
+}
+
+TEST(OffloadedOptimizer, TrainsToTheBitAsInMemory) {
+    const std::string folder = std::filesystem::temp_directory_path();
+    for (const char* layout : {"dp=2 zero=1", "dp=2 zero=2 numerics.dtype=bf16", "dp=2 zero=3", "dp=2 tp=2 zero=1"}) {
+        const LayoutRun in_memory = run("llama-7b", layout);
+        const LayoutRun on_drive =
+            run("llama-7b", fmt::format("{} offload_optimizer=nvme nvme_path={}", layout, folder));
+        expect_same_bits(on_drive, in_memory, layout);
+        EXPECT_EQ(largest_difference(on_drive.optimizer, in_memory.optimizer), 0) << layout;
     }
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an optimizer keeps its states between updates, when that is not the memory that it computes in.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace plimsoll::engine {
+
+/// States are fp32 or byte tensors in host memory. They belong to a part of the optimizer's list; parts are used one
+/// after the other in their order, mostly.
+class StateStore {
+public:
+    virtual ~StateStore() = default;
+    /// Takes a state over with its contents. Shape and dtype stay; it has memory only while its part is held. Views of
+    /// it stay valid.
+    virtual Result<void> add(std::size_t part, const torch::Tensor& state) = 0;
+    /// The part's states have memory and contents.
+    virtual Result<void> acquire(std::size_t part) = 0;
+    /// Their contents, changed or not, are kept. An error shows in the next acquire().
+    virtual void release(std::size_t part) = 0;
+};
+
+/// States that stay in host memory. For an accelerator's optimizer that is what offloading to the CPU means.
+class HostStates final : public StateStore {
+public:
+    Result<void> add(std::size_t, const torch::Tensor&) override { return {}; }
+    Result<void> acquire(std::size_t) override { return {}; }
+    void release(std::size_t) override {}
+};
+
+/// A part's states may be used while it lives. A null store holds everything anyway.
+class HeldStates {
+public:
+    static Result<HeldStates> hold(StateStore* store, std::size_t part) {
+        if (store != nullptr) {
+            if (auto acquired = store->acquire(part); !acquired) return tl::unexpected(acquired.error());
+        }
+        return HeldStates(store, part);
+    }
+    ~HeldStates() {
+        if (store_ != nullptr) store_->release(part_);
+    }
+    HeldStates(HeldStates&& other) noexcept : store_(std::exchange(other.store_, nullptr)), part_(other.part_) {}
+    HeldStates& operator=(HeldStates&&) = delete;
+
+private:
+    HeldStates(StateStore* store, std::size_t part) : store_(store), part_(part) {}
+    StateStore* store_;
+    std::size_t part_;
+};
+
+}  // namespace plimsoll::engine
