@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll export: a plan in another tool's format.
+// plimsoll export: what is here in another tool's format.
 #include <system_error>
 
 #include "app/cli/plan_arguments.h"
@@ -37,7 +37,7 @@ Result<int> export_to_deepspeed(Arguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app, Work& work) {
-    CLI::App* command = add_command(app, "export", "Write the plan as another tool's configuration");
+    CLI::App* command = add_command(app, "export", "Write the plan, or a run's weights, for another tool");
     command->require_subcommand(1);
     CLI::App* deepspeed =
         add_command(*command, "deepspeed", "DeepSpeed's JSON config; what it cannot say is noted on standard error");
@@ -48,6 +48,7 @@ void add_export(CLI::App& app, Work& work) {
                      "File to write (whole or not at all); standard output without it")
         ->type_name("FILE");
     deepspeed->callback([arguments, &work] { work = [arguments] { return export_to_deepspeed(*arguments); }; });
+    add_export_hf(*command, work);
 }
 
 }  // namespace plimsoll::cli

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <functional>
 
 #include "core/base/json.h"
-#include "core/engine/checkpoint_state.h"
 #include "core/engine/file_io.h"
 #include "core/engine/hf_export.h"
 #include "core/engine/safetensors.h"
@@ -26,17 +24,6 @@ constexpr std::string_view hidden_prefix = ".step-";
 
 fs::path hidden(const fs::path& checkpoints, std::int64_t step, std::string_view purpose) {
     return checkpoints / fmt::format(".{}.{}", checkpoint_name(step), purpose);
-}
-
-std::vector<std::int64_t> steps_in(const fs::path& checkpoints) {
-    std::vector<std::int64_t> steps;
-    std::error_code error;
-    for (auto it = fs::directory_iterator(checkpoints, error); !error && it != fs::directory_iterator();
-         it.increment(error)) {
-        if (const auto step = step_of(it->path().filename().string())) steps.push_back(*step);
-    }
-    std::sort(steps.begin(), steps.end(), std::greater<>());
-    return steps;
 }
 
 void remove_left_behind(const fs::path& checkpoints) {
@@ -75,7 +62,7 @@ Result<void> put_in_place(const fs::path& made, const fs::path& final) {
 
 void keep_newest(const fs::path& checkpoints, std::int64_t step, std::int64_t keep) {
     std::int64_t kept = 0;
-    for (const std::int64_t each : steps_in(checkpoints)) {
+    for (const std::int64_t each : checkpoint_steps(checkpoints)) {
         if (each > step || ++kept <= std::max<std::int64_t>(keep, 1)) continue;
         // Out of sight in one move, so that no half-removed checkpoint is ever seen.
         std::error_code error;
@@ -108,16 +95,6 @@ Result<fs::path> save_checkpoint(const fs::path& checkpoints, const CheckpointCo
         keep_newest(checkpoints, step, keep);
         return final;
     });
-}
-
-std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vector<std::string>* skipped) {
-    for (const std::int64_t step : steps_in(checkpoints)) {
-        const fs::path path = checkpoints / checkpoint_name(step);
-        const auto whole = without_exceptions("read " + path.string(), [&] { return verified_state(path); });
-        if (whole) return path;
-        if (skipped != nullptr) skipped->push_back(checkpoint_name(step) + ": " + whole.error().message);
-    }
-    return std::nullopt;
 }
 
 Result<CheckpointContents> read_checkpoint(const fs::path& checkpoint, const Plan& plan) {

@@ -3,21 +3,12 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "core/control/loss_scaler.h"
+#include "core/checkpoint/checkpoint_state.h"
 #include "core/engine/gathered_tensors.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
-
-struct CheckpointState {
-    std::int64_t step = 0;      ///< updates made
-    std::uint64_t samples = 0;  ///< sequences consumed, over all ranks
-    LossScaler::State scaler;
-};
 
 /// What a checkpoint holds. Tensors are whole and have Hugging Face's names and shapes whatever the layout that trained
 /// them, so any other layout can go on from it.
@@ -35,11 +26,6 @@ struct CheckpointContents {
 /// reads the folder. Gives the checkpoint's path. On an error (disk full) the checkpoints that were there stand.
 Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints,
                                               const CheckpointContents& contents, const Plan& plan, std::int64_t keep);
-
-/// Newest whole checkpoint, if any; a damaged one (cut short, a flipped bit, half written) is passed over and named in
-/// `skipped` with the reason. Reads every byte of what it gives.
-std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
-                                                       std::vector<std::string>* skipped = nullptr);
 
 /// Error when the checkpoint is damaged, or its weights are not as many numbers as the plan's model has.
 Result<CheckpointContents> read_checkpoint(const std::filesystem::path& checkpoint, const Plan& plan);

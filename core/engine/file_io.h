@@ -1,77 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large binary files: streamed out atomically, read at any place, checksummed.
+// Large binary files and tensors: what either may throw becomes an error.
 #pragma once
 
 #include <torch/torch.h>
 
-#include <filesystem>
-#include <utility>
-
-#include "core/base/file.h"
+#include "core/base/file_io.h"
 #include "core/base/result.h"
 
 namespace plimsoll::engine {
-
-/// Owns a file descriptor.
-class FileHandle {
-public:
-    explicit FileHandle(int fd = -1) : fd_(fd) {}
-    ~FileHandle() { close(); }
-    FileHandle(FileHandle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    FileHandle& operator=(FileHandle&& other) noexcept;
-    int get() const { return fd_; }
-    int close();
-
-private:
-    int fd_;
-};
-
-/// Writes into a file beside `path`; finish() puts it in place. Destroyed before, it leaves nothing behind.
-class FileWriter {
-public:
-    static Result<FileWriter> create(const std::filesystem::path& path);
-    ~FileWriter();
-    FileWriter(FileWriter&& other) noexcept;
-    FileWriter& operator=(FileWriter&&) = delete;
-
-    Result<void> write(const void* bytes, std::size_t size);
-    /// fsync, rename, fsync of the folder.
-    Result<void> finish();
-
-private:
-    FileWriter(std::filesystem::path path, std::filesystem::path beside, FileHandle file)
-        : path_(std::move(path)), beside_(std::move(beside)), file_(std::move(file)) {}
-    std::filesystem::path path_;
-    std::filesystem::path beside_;  ///< empty: nothing to remove
-    FileHandle file_;
-};
-
-class FileReader {
-public:
-    /// A regular file; anything else is refused without hanging.
-    static Result<FileReader> open(const std::filesystem::path& path);
-    std::uint64_t size() const { return size_; }
-    /// Exactly `size` bytes from `offset`; error where the file ends before.
-    Result<void> read(void* bytes, std::size_t size, std::uint64_t offset) const;
-
-private:
-    FileReader(std::filesystem::path path, FileHandle file, std::uint64_t size)
-        : path_(std::move(path)), file_(std::move(file)), size_(size) {}
-    std::filesystem::path path_;
-    FileHandle file_;
-    std::uint64_t size_;
-};
-
-/// Size and checksum of a file: the CRC-32C of the CRC-32Cs (4 bytes each, little-endian) of its blocks of 4 MiB.
-struct FileSum {
-    std::uint64_t bytes = 0;
-    std::uint32_t crc = 0;
-    bool operator==(const FileSum&) const = default;
-};
-Result<FileSum> sum_of_file(const std::filesystem::path& path);
-
-/// Makes renames and new files inside the folder durable.
-Result<void> sync_folder(const std::filesystem::path& folder);
 
 /// Runs `work`; what LibTorch or the standard library throws becomes an error "cannot {task}: …".
 template <class Work>

@@ -5,17 +5,16 @@
 #include <torch/torch.h>
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/checkpoint/safetensors_header.h"
 
 namespace plimsoll::engine {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
-using Metadata = std::map<std::string, std::string>;
 
 /// Writer's order is dtype alignment descending, then name; header padded to 8; temp file, fsync, rename. Tensors are
 /// written one after the other, so a copy is held of one at most (of none that is contiguous on the CPU).

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/parse_bytes.h"
 #include "core/base/units.h"
 
 namespace plimsoll {
@@ -29,6 +30,18 @@ TEST(Units, DecimalBytesAreTheDatasheets) {
     EXPECT_EQ(format_bytes_decimal(67'431'000'000), "67.4 GB");
     EXPECT_EQ(format_bytes_decimal(56 * GB), "56.0 GB");
     EXPECT_EQ(format_bytes_decimal(999), "999 B");
+}
+
+TEST(Units, BytesAreReadWithTheirUnitAndNothingElseIs) {
+    EXPECT_EQ(parse_bytes("5GB"), 5 * GB);
+    EXPECT_EQ(parse_bytes("1.5 GiB"), 3 * GiB / 2);
+    EXPECT_EQ(parse_bytes("300MB"), 300'000'000);
+    EXPECT_EQ(parse_bytes("2kB"), 2000);
+    EXPECT_EQ(parse_bytes("4096"), 4096);
+    for (const char* text : {"", "GB", "5 gigabytes", "-1GB", "0", "0.5", "5GB ", " 5GB", "1e300", "nan", "inf",
+                             "9223372036854775808", "0x10"}) {
+        EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
+    }
 }
 
 TEST(Units, CountsAreGroupedByThousands) {

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/checkpoint_state.h"
+#include "core/checkpoint/checkpoint_state.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <functional>
+#include <system_error>
 
-#include "core/engine/file_io.h"
+#include "core/base/file_io.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 
-namespace plimsoll::engine {
+namespace plimsoll {
 
 namespace fs = std::filesystem;
 
 namespace {
 
 constexpr int version = 1;
-constexpr std::array files{model_file, optimizer_file, config_file};
+/// Bytes that are summed up at once.
+constexpr std::uint64_t block = 4 * MiB;
 
 std::string hex(std::uint32_t value) { return fmt::format("{:08x}", value); }
 
@@ -24,13 +28,25 @@ std::string own_sum(Json document) {
     return hex(crc32c(document.dump()));
 }
 
+/// Size and checksum of a file: the CRC-32C of the CRC-32Cs (4 bytes each, little-endian) of its blocks.
+Result<Json> sum_of(const fs::path& path) {
+    const auto file = FileReader::open(path);
+    if (!file) return tl::unexpected(file.error());
+    std::string bytes, sums;
+    for (std::uint64_t at = 0; at < file->size(); at += block) {
+        bytes.resize(std::min(block, file->size() - at));
+        if (auto read = file->read(bytes.data(), bytes.size(), at); !read) return tl::unexpected(read.error());
+        put_u32(sums, crc32c(bytes));
+    }
+    return Json{{"bytes", file->size()}, {"crc32c_of_blocks", hex(crc32c(sums))}};
+}
+
 Result<void> check_file(const fs::path& path, const Json& written) {
-    const auto sum = sum_of_file(path);
-    if (!sum) return tl::unexpected(sum.error());
-    const Json found = {{"bytes", sum->bytes}, {"crc32c_of_blocks", hex(sum->crc)}};
-    if (found == written) return {};
-    return bad_input("{} is not as it was written ({} bytes, {} were written)", path.string(), sum->bytes,
-                     written.value("bytes", std::uint64_t{0}));
+    const auto found = sum_of(path);
+    if (!found) return tl::unexpected(found.error());
+    if (*found == written) return {};
+    return bad_input("{} is not as it was written ({} bytes, {} were written)", path.string(),
+                     found->at("bytes").get<std::uint64_t>(), written.value("bytes", std::uint64_t{0}));
 }
 
 }  // namespace
@@ -47,6 +63,17 @@ std::optional<std::int64_t> step_of(const std::string& name) {
     return step;
 }
 
+std::vector<std::int64_t> checkpoint_steps(const fs::path& checkpoints) {
+    std::vector<std::int64_t> steps;
+    std::error_code error;
+    for (auto it = fs::directory_iterator(checkpoints, error); !error && it != fs::directory_iterator();
+         it.increment(error)) {
+        if (const auto step = step_of(it->path().filename().string())) steps.push_back(*step);
+    }
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+    return steps;
+}
+
 Result<void> write_state(const fs::path& folder, const StateDocument& document) {
     Json json = {{"plimsoll_checkpoint", version},
                  {"step", document.state.step},
@@ -58,16 +85,16 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document) 
                    {"last_overflow", document.state.scaler.last_overflow},
                    {"hysteresis", document.state.scaler.hysteresis}}},
                  {"files", Json::object()}};
-    for (const char* name : files) {
-        const auto sum = sum_of_file(folder / name);
+    for (const char* name : checkpoint_files) {
+        auto sum = sum_of(folder / name);
         if (!sum) return tl::unexpected(sum.error());
-        json["files"][name] = {{"bytes", sum->bytes}, {"crc32c_of_blocks", hex(sum->crc)}};
+        json["files"][name] = std::move(*sum);
     }
     json["crc32c"] = own_sum(json);
     return write_json(folder / state_file, json);
 }
 
-Result<StateDocument> verified_state(const fs::path& checkpoint) {
+Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const char* const> files) {
     const fs::path path = checkpoint / state_file;
     const auto read = read_json(path, 1 * MiB);
     if (!read) return tl::unexpected(read.error());
@@ -108,4 +135,15 @@ Result<StateDocument> verified_state(const fs::path& checkpoint) {
     return document;
 }
 
-}  // namespace plimsoll::engine
+std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vector<std::string>* skipped,
+                                          std::span<const char* const> files) {
+    for (const std::int64_t step : checkpoint_steps(checkpoints)) {
+        const fs::path path = checkpoints / checkpoint_name(step);
+        const auto whole = verified_state(path, files);
+        if (whole) return path;
+        if (skipped != nullptr) skipped->push_back(fmt::format("{}: {}", checkpoint_name(step), whole.error().message));
+    }
+    return std::nullopt;
+}
+
+}  // namespace plimsoll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/file_io.h"
+#include "core/base/file_io.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,11 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include "core/telemetry/frame.h"
-
-namespace plimsoll::engine {
+namespace plimsoll {
 
 namespace fs = std::filesystem;
 
@@ -102,19 +99,6 @@ Result<void> FileReader::read(void* bytes, std::size_t size, std::uint64_t offse
     return {};
 }
 
-Result<FileSum> sum_of_file(const fs::path& path) {
-    const auto file = FileReader::open(path);
-    if (!file) return tl::unexpected(file.error());
-    constexpr std::uint64_t block = 4 * MiB;
-    std::string bytes, sums;
-    for (std::uint64_t at = 0; at < file->size(); at += block) {
-        bytes.resize(std::min(block, file->size() - at));
-        if (auto read = file->read(bytes.data(), bytes.size(), at); !read) return tl::unexpected(read.error());
-        put_u32(sums, crc32c(bytes));
-    }
-    return FileSum{file->size(), crc32c(sums)};
-}
-
 Result<void> sync_folder(const fs::path& folder) {
     const FileHandle handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (handle.get() < 0) return cannot_write(folder, errno);
@@ -123,4 +107,4 @@ Result<void> sync_folder(const fs::path& folder) {
     return {};
 }
 
-}  // namespace plimsoll::engine
+}  // namespace plimsoll

@@ -1,56 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/safetensors_header.h"
+#include "core/checkpoint/safetensors_header.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <set>
 
 #include "core/base/json.h"
 
-namespace plimsoll::engine {
+namespace plimsoll {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, torch::ScalarType>, 16> dtypes{{
-    {"BOOL", torch::kBool},
-    {"U8", torch::kByte},
-    {"I8", torch::kChar},
-    {"F8_E5M2", torch::kFloat8_e5m2},
-    {"F8_E4M3", torch::kFloat8_e4m3fn},
-    {"I16", torch::kShort},
-    {"U16", torch::kUInt16},
-    {"F16", torch::kHalf},
-    {"BF16", torch::kBFloat16},
-    {"I32", torch::kInt},
-    {"U32", torch::kUInt32},
-    {"F32", torch::kFloat},
-    {"C64", torch::kComplexFloat},
-    {"F64", torch::kDouble},
-    {"I64", torch::kLong},
-    {"U64", torch::kUInt64},
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 16> element_sizes{{
+    {"BOOL", 1},
+    {"U8", 1},
+    {"I8", 1},
+    {"F8_E5M2", 1},
+    {"F8_E4M3", 1},
+    {"I16", 2},
+    {"U16", 2},
+    {"F16", 2},
+    {"BF16", 2},
+    {"I32", 4},
+    {"U32", 4},
+    {"F32", 4},
+    {"C64", 8},
+    {"F64", 8},
+    {"I64", 8},
+    {"U64", 8},
 }};
 
-std::optional<torch::ScalarType> dtype_named(const Json& name) {
-    if (!name.is_string()) return std::nullopt;
-    for (const auto& [known, dtype] : dtypes) {
-        if (name.get_ref<const std::string&>() == known) return dtype;
-    }
-    return std::nullopt;
-}
-
-std::optional<std::string_view> name_of(torch::ScalarType dtype) {
-    for (const auto& [name, known] : dtypes) {
-        if (known == dtype) return name;
+std::optional<std::int64_t> element_size(std::string_view dtype) {
+    for (const auto& [known, size] : element_sizes) {
+        if (known == dtype) return size;
     }
     return std::nullopt;
 }
 
 /// Bytes of a tensor; nothing where a product leaves int64. Sizes of 0 count as 1 on the way: torch multiplies them so
 /// for strides, and [0, 2^62, 2^62] must not wrap around there.
-std::optional<std::uint64_t> bytes_of(const std::vector<std::int64_t>& shape, torch::ScalarType dtype) {
-    std::int64_t product = static_cast<std::int64_t>(c10::elementSize(dtype));
+std::optional<std::uint64_t> bytes_of(const std::vector<std::int64_t>& shape, std::int64_t element) {
+    std::int64_t product = element;
     bool empty = false;
     for (const std::int64_t size : shape) {
         empty = empty || size == 0;
@@ -70,12 +65,12 @@ Result<TensorPlace> parse_place(const std::string& name, const Json& json, const
     }
     TensorPlace place;
     place.name = name;
-    const auto dtype = dtype_named(json["dtype"]);
-    if (!dtype) {
+    if (json["dtype"].is_string()) place.dtype = json["dtype"].get<std::string>();
+    const auto element = element_size(place.dtype);
+    if (!element) {
         return bad_input("{}: tensor \"{}\" has dtype {}, which cannot be read; convert it to F32, F16 or BF16", what,
                          name, shown(json["dtype"]));
     }
-    place.dtype = *dtype;
     const Json& shape = json["shape"];
     if (!shape.is_array()) return bad_input("{}: shape of tensor \"{}\" is {}, no list", what, name, shown(shape));
     for (const Json& size : shape) {
@@ -91,7 +86,7 @@ Result<TensorPlace> parse_place(const std::string& name, const Json& json, const
     }
     place.begin = offsets[0].get<std::uint64_t>();
     place.end = offsets[1].get<std::uint64_t>();
-    const auto bytes = bytes_of(place.shape, place.dtype);
+    const auto bytes = bytes_of(place.shape, *element);
     if (!bytes || place.end < place.begin || place.end - place.begin != *bytes) {
         return bad_input("{}: tensor \"{}\" of shape {} and dtype {} does not fit its place {}; the file is damaged",
                          what, name, shown(shape), shown(json["dtype"]), shown(offsets));
@@ -99,29 +94,31 @@ Result<TensorPlace> parse_place(const std::string& name, const Json& json, const
     return place;
 }
 
-Result<void> parse_metadata(const Json& json, const std::string& what, Metadata* metadata) {
+Result<void> parse_metadata(const Json& json, const std::string& what, Metadata& metadata) {
     if (!json.is_object()) return bad_input("{}: __metadata__ is {}, no object", what, shown(json));
     for (const auto& [key, value] : json.items()) {
         if (!value.is_string()) {
             return bad_input("{}: __metadata__ of \"{}\" is {}; only text is allowed", what, key, shown(value));
         }
-        if (metadata != nullptr) (*metadata)[key] = value.get<std::string>();
+        metadata[key] = value.get<std::string>();
     }
     return {};
 }
 
 }  // namespace
 
-Result<std::vector<TensorPlace>> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
-                                                          const std::string& what, Metadata* metadata) {
+Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
+                                                   const std::string& what) {
     if (!json.starts_with('{')) return bad_input("{} is no safetensors file: its header does not start with {{", what);
     const Result<Json> document = parse_json(json, what);
     if (!document) return tl::unexpected(document.error());
 
-    std::vector<TensorPlace> places;
+    SafetensorsHeader header;
+    std::vector<TensorPlace>& places = header.places;
     for (const auto& [name, value] : document->items()) {
         if (name == "__metadata__") {
-            if (auto parsed = parse_metadata(value, what, metadata); !parsed) return tl::unexpected(parsed.error());
+            if (auto parsed = parse_metadata(value, what, header.metadata); !parsed)
+                return tl::unexpected(parsed.error());
             continue;
         }
         auto place = parse_place(name, value, what);
@@ -143,10 +140,26 @@ Result<std::vector<TensorPlace>> parse_safetensors_header(std::string_view json,
         return bad_input("{}: the header tells of {} bytes of data, and the file has {}: it is {}", what, next,
                          data_bytes, next > data_bytes ? "cut short" : "too long");
     }
-    return places;
+    return header;
 }
 
-Result<std::string> make_safetensors_header(const NamedTensors& tensors, const Metadata& metadata) {
+Result<SafetensorsHeader> read_safetensors_header(const FileReader& file, const std::string& what) {
+    std::uint64_t length = 0;
+    if (file.size() < sizeof length) return bad_input("{} is no safetensors file: it has {} bytes", what, file.size());
+    if (auto read = file.read(&length, sizeof length, 0); !read) return tl::unexpected(read.error());
+    const std::uint64_t rest = file.size() - sizeof length;
+    if (length > max_safetensors_header || length > rest) {
+        return bad_input("{} is no safetensors file, or cut short: its header would have {} bytes, the file has {}",
+                         what, length, file.size());
+    }
+    std::string text(length, '\0');
+    if (auto read = file.read(text.data(), length, sizeof length); !read) return tl::unexpected(read.error());
+    auto header = parse_safetensors_header(text, rest - length, what);
+    if (header) header->data = sizeof length + length;
+    return header;
+}
+
+Result<std::string> make_safetensors_header(const std::vector<TensorPlace>& tensors, const Metadata& metadata) {
     Json document = Json::object();
     for (const auto& [key, value] : metadata) {
         if (!valid_utf8(key) || !valid_utf8(value)) return bad_input("metadata \"{}\" is not UTF-8 text", key);
@@ -154,14 +167,11 @@ Result<std::string> make_safetensors_header(const NamedTensors& tensors, const M
     }
     std::set<std::string_view> names{"__metadata__"};
     std::uint64_t next = 0;
-    for (const auto& [name, tensor] : tensors) {
-        if (!valid_utf8(name)) return bad_input("the name of a tensor is not UTF-8 text");
-        if (!names.insert(name).second) return bad_input("two tensors are named \"{}\"", name);
-        if (!tensor.defined()) return bad_input("tensor \"{}\" has no value", name);
-        const auto dtype = name_of(tensor.scalar_type());
-        if (!dtype) return bad_input("a safetensors file cannot hold tensor \"{}\" of its dtype", name);
-        const std::uint64_t end = next + tensor.nbytes();
-        document[name] = {{"dtype", *dtype}, {"shape", tensor.sizes().vec()}, {"data_offsets", {next, end}}};
+    for (const TensorPlace& tensor : tensors) {
+        if (!valid_utf8(tensor.name)) return bad_input("the name of a tensor is not UTF-8 text");
+        if (!names.insert(tensor.name).second) return bad_input("two tensors are named \"{}\"", tensor.name);
+        const std::uint64_t end = next + tensor.bytes();
+        document[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {next, end}}};
         next = end;
     }
     std::string text = document.dump();
@@ -170,4 +180,10 @@ Result<std::string> make_safetensors_header(const NamedTensors& tensors, const M
     return text;
 }
 
-}  // namespace plimsoll::engine
+Result<void> write_safetensors_header(FileWriter& file, const std::string& header) {
+    const std::uint64_t length = header.size();
+    if (auto written = file.write(&length, sizeof length); !written) return written;
+    return file.write(header.data(), header.size());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of checkpoints without their tensors: which are there, which are whole, and state.json, which holds the
+// run's counters and makes damage to any of the files visible.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/control/loss_scaler.h"
+
+namespace plimsoll {
+
+inline constexpr const char* state_file = "state.json";
+inline constexpr const char* model_file = "model.safetensors";
+inline constexpr const char* optimizer_file = "optimizer.safetensors";
+inline constexpr const char* config_file = "config.json";
+/// What state.json vouches for.
+inline constexpr std::array checkpoint_files{model_file, optimizer_file, config_file};
+
+struct CheckpointState {
+    std::int64_t step = 0;      ///< updates made
+    std::uint64_t samples = 0;  ///< sequences consumed, over all ranks
+    LossScaler::State scaler;
+};
+
+struct StateDocument {
+    CheckpointState state;
+    std::int64_t optimizer_steps = 0;
+};
+
+/// "step-00000100".
+std::string checkpoint_name(std::int64_t step);
+/// The step in such a name; nothing for any other.
+std::optional<std::int64_t> step_of(const std::string& name);
+/// Of all checkpoints in the folder, whole or not, newest first.
+std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
+
+/// Sums up the files in `folder` and writes state.json beside them.
+Result<void> write_state(const std::filesystem::path& folder, const StateDocument& document);
+/// The document, after every byte of these files was found to be as written. The error says what is damaged.
+Result<StateDocument> verified_state(const std::filesystem::path& checkpoint,
+                                     std::span<const char* const> files = checkpoint_files);
+
+/// Newest checkpoint of which these files are whole, if any; a damaged one (cut short, a flipped bit, half written) is
+/// passed over and named in `skipped` with the reason. Reads every byte of what it gives.
+std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
+                                                       std::vector<std::string>* skipped = nullptr,
+                                                       std::span<const char* const> files = checkpoint_files);
+
+}  // namespace plimsoll
