@@ -18,9 +18,21 @@ void put_gpt2(Json& config, const Model& m) {
     for (const char* place : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) config[place] = m.dropout;
 }
 
+const char* llama_like_class(Family family) {
+    switch (family) {
+        case Family::Mistral:
+            return "MistralForCausalLM";
+        case Family::Mixtral:
+            return "MixtralForCausalLM";
+        case Family::Qwen2:
+            return "Qwen2ForCausalLM";
+        default:
+            return "LlamaForCausalLM";
+    }
+}
+
 void put_llama_like(Json& config, const Model& m) {
-    const bool mistral = m.family == Family::Mistral, qwen2 = m.family == Family::Qwen2;
-    config["architectures"] = {mistral ? "MistralForCausalLM" : qwen2 ? "Qwen2ForCausalLM" : "LlamaForCausalLM"};
+    config["architectures"] = {llama_like_class(m.family)};
     config["model_type"] = family_names[static_cast<std::size_t>(m.family)];
     config["hidden_size"] = m.hidden_size;
     config["num_hidden_layers"] = m.num_layers;
@@ -40,8 +52,13 @@ void put_llama_like(Json& config, const Model& m) {
         config["mlp_bias"] = m.linear_bias;
     }
     // Attention here is full; Mistral's default is a window of 4096.
-    if (mistral) config["sliding_window"] = nullptr;
-    if (qwen2) config["use_sliding_window"] = false;
+    if (m.family == Family::Mistral || m.family == Family::Mixtral) config["sliding_window"] = nullptr;
+    if (m.family == Family::Qwen2) config["use_sliding_window"] = false;
+    if (m.family == Family::Mixtral) {
+        config["num_local_experts"] = m.num_experts;
+        config["num_experts_per_tok"] = m.experts_per_token;
+        config["router_aux_loss_coef"] = m.router_aux_loss;
+    }
 }
 
 std::string_view torch_dtype(Dtype dtype) {

@@ -7,9 +7,10 @@
 
 namespace plimsoll::engine {
 
-/// For GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM or Qwen2ForCausalLM, readable by transformers 4 and 5.
-/// model_from_hf_config() gives the model back, but for its name and, where the family has no dropout on embeddings
-/// and residuals (all but GPT-2), its dropout. Tokens are bytes: no special ones.
+/// For GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, MixtralForCausalLM or Qwen2ForCausalLM, readable by
+/// transformers 4 and 5. model_from_hf_config() gives the model back, but for its name, where the family has no dropout
+/// on embeddings and residuals (all but GPT-2) its dropout, and what transformers does not know: the capacity factor
+/// and the z-loss of a router. Tokens are bytes: no special ones.
 Json hf_config(const Plan& plan);
 
 }  // namespace plimsoll::engine

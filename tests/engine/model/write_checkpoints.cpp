@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// For check_transformers.py: writes a checkpoint of each family with the logits of some tokens beside it, or copies a
-// safetensors file through our reader and writer.
+// For check_transformers.py: writes a checkpoint of each family with the logits of some tokens beside it, computes the
+// logits of a checkpoint of others, exports a checkpoint in shards, copies a safetensors file through reader and
+// writer.
 #include <cstdio>
 #include <string_view>
 
+#include "core/base/parse_bytes.h"
 #include "core/engine/checkpoint.h"
+#include "core/engine/distributed_model.h"
+#include "core/engine/hf_weights.h"
 #include "core/engine/safetensors.h"
+#include "core/interop/hf_folder.h"
+#include "core/plan/hf_config.h"
 #include "tests/engine/model/small_models.h"
 
 namespace plimsoll::engine {
@@ -32,6 +38,9 @@ std::vector<std::pair<std::string, Plan>> plans() {
     Plan half = small_plan("qwen2.5-7b");
     half.numerics.dtype = Dtype::Bf16;
     all.emplace_back("qwen2-bf16", half);
+    Plan mixtral = small_plan("mixtral-8x7b");
+    mixtral.model.num_experts = 4;
+    all.emplace_back("mixtral", mixtral);
     return all;
 }
 
@@ -52,6 +61,27 @@ Result<void> write_one(const std::filesystem::path& folder, const Plan& plan) {
     return write_safetensors(folder / "probe.safetensors", {{"tokens", tokens}, {"logits", model->forward(tokens)}});
 }
 
+/// FOLDER/logits.safetensors of FOLDER/tokens.safetensors, by the model of config.json and the weights beside it.
+Result<void> write_logits(const std::filesystem::path& folder) {
+    Plan plan;
+    auto read = import_hf_config(folder / "config.json");
+    if (!read) return tl::unexpected(read.error());
+    plan.model = std::move(*read);
+    plan.layout.dp = 1;
+    const auto tokens = read_safetensors(folder / "tokens.safetensors");
+    if (!tokens) return tl::unexpected(tokens.error());
+    const auto weights = read_hf_weights(folder, plan);
+    if (!weights) return tl::unexpected(weights.error());
+    const auto mesh = Mesh::alone();
+    const auto schedule = make_schedule(Schedule::OneFOneB, {1, 1, 1});
+    DistributedModel model(plan, *mesh, *schedule, torch::Device(torch::kCPU));
+    if (auto loaded = model.load_weights(*weights, folder.string()); !loaded) return loaded;
+    model.train(false);
+    const torch::NoGradGuard no_grad;
+    return write_safetensors(folder / "logits.safetensors",
+                             {{"logits", model.chunk(0).forward(tokens->front().second)}});
+}
+
 Result<void> run(int argc, char** argv) {
     if (argc == 4 && std::string_view(argv[1]) == "copy") {
         Metadata metadata;
@@ -59,7 +89,15 @@ Result<void> run(int argc, char** argv) {
         if (!tensors) return tl::unexpected(tensors.error());
         return write_safetensors(argv[3], *tensors, metadata);
     }
-    if (argc != 2) return bad_input("usage: write-checkpoints FOLDER, or write-checkpoints copy FROM TO");
+    if (argc == 3 && std::string_view(argv[1]) == "logits") return write_logits(argv[2]);
+    if (argc == 5 && std::string_view(argv[1]) == "export") {
+        HfFolderOptions options;
+        options.shard_size = parse_bytes(argv[4]).value();
+        const auto written = export_hf_folder(argv[2], argv[3], options);
+        return written ? Result<void>() : tl::unexpected(written.error());
+    }
+    if (argc != 2)
+        return bad_input("usage: write-checkpoints FOLDER | copy FROM TO | export FROM TO SIZE | logits FOLDER");
     for (const auto& [name, plan] : plans()) {
         if (auto written = write_one(std::filesystem::path(argv[1]) / name, plan); !written) return written;
     }
