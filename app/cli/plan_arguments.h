@@ -14,9 +14,10 @@ namespace plimsoll::cli {
 struct PlanArguments {
     std::string plan = "cpu-demo";
     std::vector<std::string> settings;
+    std::string word;  ///< of `words`, the one that --set was given
 
-    /// Adds `[PLAN]` and `--set key=value …`.
-    void add_to(CLI::App& command);
+    /// Adds `[PLAN]` and `--set key=value …`. `words` are what --set takes beside settings.
+    void add_to(CLI::App& command, const std::vector<std::string>& words = {});
     bool named() const { return named_; }
 
     /// Reads the plan, lets `change` work on it (--gpus, --ranks), then applies the settings, which have the last word.
@@ -26,7 +27,7 @@ struct PlanArguments {
     Result<Plan> change_plan(Plan plan, const std::function<Result<Plan>(Plan)>& change) const;
 
 private:
-    void sort_out();
+    void sort_out(const std::vector<std::string>& words);
     CLI::Option* option_ = nullptr;
     bool named_ = false;
 };

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/bench_measure.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/terminal.h"
+#include "core/base/file.h"
+#include "core/estimate/estimate.h"
+#include "core/run/run_telemetry.h"
+#include "core/run/supervisor.h"
+
+namespace plimsoll::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Gone at the end, whatever happened.
+class TemporaryFolder {
+public:
+    static Result<TemporaryFolder> make() {
+        std::error_code error;
+        const fs::path parent = fs::temp_directory_path(error);
+        std::string pattern = (parent / "plimsoll-bench-XXXXXX").string();
+        if (error || ::mkdtemp(pattern.data()) == nullptr) {
+            return bad_input("cannot make a folder in {}: {}; set TMPDIR to another place", parent.string(),
+                             error ? error.message() : errno_text(errno));
+        }
+        return TemporaryFolder(pattern);
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        if (!path_.empty()) fs::remove_all(path_, ignored);
+    }
+    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+    const fs::path& path() const { return path_; }
+
+private:
+    explicit TemporaryFolder(fs::path path) : path_(std::move(path)) {}
+    fs::path path_;
+};
+
+void show(const std::string& text) {
+    if (is_terminal(stderr)) {
+        fmt::print(stderr, "\r{}\x1b[K", text);
+    } else if (!text.empty()) {
+        fmt::print(stderr, "{}\n", text);
+    }
+    std::fflush(stderr);
+}
+
+Bytes last(const Pyramid& line) { return static_cast<Bytes>(line.value(line.size() - 1)); }
+
+Result<void> take_figures(const RunFolder& run, const Variant& variant, Measured& into) {
+    RunTelemetry telemetry(run);
+    while (telemetry.poll() && !telemetry.at_end()) {
+    }
+    const SeriesStore& store = telemetry.series();
+    const auto ranks = static_cast<std::size_t>(variant.plan.layout.world_size());
+    const Pyramid* rate = store.find(series::tokens_per_second);
+    const Pyramid* loss = store.find(series::loss);
+    const auto skip = static_cast<std::size_t>(steps_left_out(variant.plan.training.steps));
+    if (rate == nullptr || loss == nullptr || rate->size() <= skip) {
+        return failed("variant \"{}\" recorded too few steps to measure", variant.name);
+    }
+    std::vector<double> rates;
+    for (std::size_t i = skip; i < rate->size(); ++i) rates.push_back(rate->value(i));
+    into.step_rates.insert(into.step_rates.end(), rates.begin(), rates.end());
+    into.round_rates.push_back(median(rates));
+    into.loss = loss->value(loss->size() - 1);
+    into.peak.resize(ranks);
+    into.resting.resize(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
+        const Pyramid* peak = store.find(SeriesStore::name_on_rank(series::memory_peak, static_cast<int>(r)));
+        const Pyramid* now = store.find(SeriesStore::name_on_rank(series::memory, static_cast<int>(r)));
+        if (peak == nullptr || now == nullptr || peak->size() == 0 || now->size() == 0) {
+            return failed("variant \"{}\": rank {} recorded no memory", variant.name, r);
+        }
+        into.peak[r] = std::max(into.peak[r], last(*peak));
+        into.resting[r] = std::max(into.resting[r], last(*now));
+    }
+    return {};
+}
+
+Result<void> run_once(const Variant& variant, Measured& into) {
+    const auto folder = TemporaryFolder::make();
+    if (!folder) return tl::unexpected(folder.error());
+    const auto run = RunFolder::create(folder->path() / "run", variant.plan, false);
+    if (!run) return tl::unexpected(run.error());
+    SupervisorOptions options;
+    options.wants_stop = [] { return interrupts > 0; };
+    const auto state = supervise(*run, options);
+    if (interrupts > 0) return failed("stopped; nothing of the runs is kept");
+    if (!state) return tl::unexpected(state.error());
+    if (state->status != RunStatus::Finished) return failed("variant \"{}\": {}", variant.name, state->reason);
+    return take_figures(*run, variant, into);
+}
+
+}  // namespace
+
+std::int64_t steps_left_out(std::int64_t steps) { return std::min<std::int64_t>(2, steps - 1); }
+
+double quantile(std::vector<double> numbers, double share) {
+    if (numbers.empty()) return std::nan("");
+    std::sort(numbers.begin(), numbers.end());
+    const double at = share * static_cast<double>(numbers.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, numbers.size() - 1);
+    return numbers[below] + (at - static_cast<double>(below)) * (numbers[above] - numbers[below]);
+}
+
+Result<void> check_variants(const std::vector<Variant>& variants) {
+    std::error_code ignored;
+    const fs::path place = fs::temp_directory_path(ignored) / "plimsoll-bench";
+    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
+    for (const Variant& variant : variants) {
+        const auto start = check_start(variant.plan, place);
+        if (!start) return bad_input("variant \"{}\": {}", variant.name, start.error().message);
+    }
+    return {};
+}
+
+Result<std::vector<Measured>> measure(const std::vector<Variant>& variants, std::int64_t rounds) {
+    std::vector<Measured> all(variants.size());
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+        const auto estimate = estimate_memory(variants[v].plan);
+        if (!estimate) return tl::unexpected(estimate.error());
+        all[v].estimate = estimate->fullest().total();
+    }
+    count_interrupts();
+    for (std::int64_t round = 1; round <= rounds; ++round) {
+        for (std::size_t v = 0; v < variants.size(); ++v) {
+            show(fmt::format("round {} of {}: {} ({} of {}) …", round, rounds, variants[v].name, v + 1,
+                             variants.size()));
+            auto done = run_once(variants[v], all[v]);
+            if (done) continue;
+            if (is_terminal(stderr)) show("");
+            return tl::unexpected(done.error());
+        }
+    }
+    if (is_terminal(stderr)) show("");
+    return all;
+}
+
+}  // namespace plimsoll::cli
