@@ -189,9 +189,11 @@ Result<fs::path> checkpoint_to_export(const fs::path& checkpoints, std::int64_t 
         return bad_input("{} holds no checkpoint; train the run for some steps first", checkpoints.string());
     }
     if (step == 0) {
-        const auto newest = newest_checkpoint(checkpoints, skipped, exported_files);
-        if (newest) return *newest;
-        return bad_input("all checkpoints in {} are damaged", checkpoints.string());
+        std::vector<std::string> damaged;
+        const auto newest = newest_checkpoint(checkpoints, &damaged, exported_files);
+        if (!newest) return bad_input("all checkpoints are damaged: {}", fmt::join(damaged, "; "));
+        *skipped = std::move(damaged);
+        return *newest;
     }
     if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
         return bad_input("there is no checkpoint of step {} in {}; there are those of step {}", step,

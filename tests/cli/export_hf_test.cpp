@@ -18,19 +18,20 @@ protected:
     }
     std::filesystem::path checkpoints() { return folder / "run/checkpoints"; }
     void expect_no_export(std::vector<std::string> more, const std::string& words) {
-        more.insert(more.begin(), {"export", "hf", path("run"), "--out", path("out")});
+        more.insert(more.begin(), {"export", "hf", path("run"), "--out", path("exported")});
         expect_refused(more, words);
-        EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+        EXPECT_FALSE(std::filesystem::exists(folder / "exported"));
     }
 };
 
 TEST_F(ExportHfTest, NewestCheckpointBecomesAFolder) {
     put_checkpoint(checkpoints(), 3);
     const auto newest = put_checkpoint(checkpoints(), 20);
-    const Output output = plimsoll({"export", "hf", path("run"), "--out", path("out")});
+    const Output output = plimsoll({"export", "hf", path("run"), "--out", path("exported")});
     EXPECT_EQ(output.code, 0) << output.err;
     EXPECT_THAT(output.out, HasSubstr("step-00000020"));
-    EXPECT_EQ(contents_of(folder / "out/model.safetensors").size(), contents_of(newest / "model.safetensors").size());
+    EXPECT_EQ(contents_of(folder / "exported/model.safetensors").size(),
+              contents_of(newest / "model.safetensors").size());
     EXPECT_EQ(plimsoll({"export", "hf", path("run"), "--out", path("old"), "--step", "3", "--shard-size", "500"}).code,
               0);
     EXPECT_TRUE(std::filesystem::exists(folder / "old/model-00001-of-00002.safetensors"));
@@ -54,15 +55,15 @@ TEST_F(ExportHfTest, BadInputIsNamed) {
 
 TEST_F(ExportHfTest, FolderThatIsThereIsNotOverwritten) {
     put_checkpoint(checkpoints(), 20);
-    put_contents(folder / "out", "mine");
-    expect_refused({"export", "hf", path("run"), "--out", path("out")}, "is there already");
-    EXPECT_EQ(contents_of(folder / "out"), "mine");
+    put_contents(folder / "exported", "mine");
+    expect_refused({"export", "hf", path("run"), "--out", path("exported")}, "is there already");
+    EXPECT_EQ(contents_of(folder / "exported"), "mine");
 }
 
 TEST_F(ExportHfTest, DamagedNewestIsPassedOverAndSaidToBe) {
     put_checkpoint(checkpoints(), 3);
     put_contents(put_checkpoint(checkpoints(), 20) / "config.json", "{}");
-    const Output output = plimsoll({"export", "hf", path("run"), "--out", path("out")});
+    const Output output = plimsoll({"export", "hf", path("run"), "--out", path("exported")});
     EXPECT_EQ(output.code, 0) << output.err;
     EXPECT_THAT(output.err, HasSubstr("passed over: step-00000020"));
     EXPECT_THAT(output.out, HasSubstr("step-00000003"));

@@ -29,9 +29,9 @@ protected:
             EXPECT_TRUE(header) << header.error().message;
             EXPECT_EQ(header->metadata.at("format"), "pt");
             const std::string bytes = contents_of(entry.path());
-            for (const TensorPlace& place : header->places) {
-                tensors[place.name] = bytes.substr(header->data + place.begin, place.bytes());
-                in_file[place.name] = entry.path().filename().string();
+            for (const TensorPlace& tensor : header->places) {
+                tensors[tensor.name] = bytes.substr(header->data + tensor.begin, tensor.bytes());
+                in_file[tensor.name] = entry.path().filename().string();
             }
         }
         return tensors;
