@@ -308,11 +308,9 @@ TEST(Decoder, SaysHowLongASequenceItTakes) {
 }
 
 TEST(Decoder, RefusesWhatItCannotBuild) {
-    for (const std::string preset : {"t5-11b", "mixtral-8x7b"}) {
-        Plan plan;
-        plan.model = model_preset(preset).value();
-        EXPECT_THROW(make_decoder(plan, 1), std::invalid_argument) << preset;
-    }
+    Plan plan;
+    plan.model = model_preset("t5-11b").value();
+    EXPECT_THROW(make_decoder(plan, 1), std::invalid_argument);
 }
 
 TEST(Decoder, EachParameterHasItsLayer) {
