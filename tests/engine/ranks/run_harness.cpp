@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -149,6 +150,9 @@ std::string Child::last_line() const {
 }
 
 Store::Store() {
+    // Ranks that are threads of one program would share LibTorch's flight recorder, which is not made for that: it
+    // writes a map without a lock.
+    ::setenv("TORCH_FR_BUFFER_SIZE", "0", 1);
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     const std::string program = worker_program().string();
