@@ -63,7 +63,6 @@ TEST_F(BadInputTest, WhatTheEngineCannotTrainYetIsSaidAtOnce) {
     };
     expect_untrainable({"t5-11b"}, "encoder-decoder");
     expect_untrainable({"cpu-demo", "--set", "layout.dp=1", "layout.cp=2", "model.dropout=0.1"}, "model.dropout=0");
-    expect_untrainable({"cpu-demo", "--set", "layout.tp=2", "layout.dp=1"}, "layout.tp=1");
 }
 
 TEST_F(BadInputTest, CorpusThatCannotBeUsedIsNamed) {
