@@ -18,18 +18,6 @@ namespace {
 
 using torch::Tensor;
 
-torch::ScalarType scalar_type(Dtype dtype) {
-    switch (dtype) {
-        case Dtype::Bf16:
-            return torch::kBFloat16;
-        case Dtype::Fp16:
-            return torch::kHalf;
-        case Dtype::Fp32:
-            break;
-    }
-    return torch::kFloat;
-}
-
 std::shared_ptr<DecoderLayer> make_layer(const ModelContext& context) {
     const Model& model = context.plan->model;
     switch (model.family) {
@@ -48,6 +36,18 @@ std::shared_ptr<DecoderLayer> make_layer(const ModelContext& context) {
 }
 
 }  // namespace
+
+torch::ScalarType scalar_type(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::Bf16:
+            return torch::kBFloat16;
+        case Dtype::Fp16:
+            return torch::kHalf;
+        case Dtype::Fp32:
+            break;
+    }
+    return torch::kFloat;
+}
 
 Stage whole_model(const Plan& plan) { return {0, plan.model.num_layers, true, true}; }
 

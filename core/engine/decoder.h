@@ -13,6 +13,9 @@
 
 namespace plimsoll::engine {
 
+/// LibTorch's name of the plan's dtype.
+torch::ScalarType scalar_type(Dtype dtype);
+
 /// The consecutive layers of a model that a decoder holds, and whether its ends are among them.
 struct Stage {
     std::int64_t first_layer = 0;

@@ -173,12 +173,6 @@ void DistributedModel::train(bool on) {
     for (const auto& chunk : chunks_) chunk->train(on);
 }
 
-std::int64_t DistributedModel::parameter_count() const {
-    std::int64_t count = 0;
-    for (const Parameter& parameter : parameters_) count += c10::multiply_integers(parameter.shard.sizes());
-    return count;
-}
-
 std::size_t DistributedModel::bucket_count() const {
     return dense_->bucket_count() + (experts_ ? experts_->bucket_count() : 0);
 }

@@ -32,7 +32,6 @@ public:
     const ModelContext& context() const { return context_; }
     torch::Device device() const { return device_; }
     void train(bool on);
-    std::int64_t parameter_count() const;  ///< on this rank
     std::size_t bucket_count() const;
 
     /// Rank 0 of each data-parallel group's weights to the others.

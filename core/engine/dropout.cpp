@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/dropout.h"
 
+#include "core/engine/mixed_bits.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -9,18 +11,11 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
-/// The finalizer of SplitMix64 (Steele, Lea & Flood 2014).
-std::uint64_t mixed(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
-
 std::uint64_t stream(const DropoutKey& key, std::size_t row, DropoutSite site, std::int64_t head) {
-    std::uint64_t hash = mixed(key.seed + 0x9e3779b97f4a7c15U);
+    std::uint64_t hash = mixed_bits(key.seed + 0x9e3779b97f4a7c15U);
     for (const std::uint64_t part : {(*key.samples)[row], static_cast<std::uint64_t>(key.layer),
                                      static_cast<std::uint64_t>(site), static_cast<std::uint64_t>(head)}) {
-        hash = mixed(hash ^ (part + 0x9e3779b97f4a7c15U));
+        hash = mixed_bits(hash ^ (part + 0x9e3779b97f4a7c15U));
     }
     return hash;
 }

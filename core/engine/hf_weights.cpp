@@ -46,10 +46,6 @@ Result<std::set<std::string>> files_of(const fs::path& folder) {
     return files;
 }
 
-torch::ScalarType scalar_type(Dtype dtype) {
-    return dtype == Dtype::Bf16 ? torch::kBFloat16 : dtype == Dtype::Fp16 ? torch::kHalf : torch::kFloat;
-}
-
 bool is_buffer(const std::string& name) {
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with("rotary_emb.inv_freq");
 }

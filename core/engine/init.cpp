@@ -8,23 +8,17 @@
 #include <numbers>
 #include <string_view>
 
+#include "core/engine/mixed_bits.h"
 #include "core/engine/shard.h"
 
 namespace plimsoll::engine {
 
 namespace {
 
-/// The finalizer of SplitMix64 (Steele 2014): every bit of the input changes half the bits of the output.
-std::uint64_t mixed(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
-}
-
 std::uint64_t stream_key(std::uint64_t seed, std::string_view name) {
     std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
     for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-    return mixed(hash ^ mixed(seed + 0x9E3779B97F4A7C15ULL));
+    return mixed_bits(hash ^ mixed_bits(seed + 0x9E3779B97F4A7C15ULL));
 }
 
 /// In (0, 1].

@@ -29,7 +29,6 @@ public:
     static std::unique_ptr<Mesh> alone();
 
     const MeshPosition& position() const { return position_; }
-    int expert_rank() const { return expert_->rank(); }
 
     Collectives& world() const { return *world_; }
     Collectives& tensor() const { return *tensor_; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/engine/held_group.h"
 #include "core/engine/tensor_parallel.h"
 
 namespace plimsoll::engine {
@@ -16,10 +17,6 @@ using torch::autograd::Function;
 using torch::autograd::tensor_list;
 using Counts = std::vector<std::int64_t>;
 
-struct Group : torch::CustomClassHolder {
-    Collectives* ranks = nullptr;
-};
-
 std::int64_t sum(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
 
 Tensor exchanged(const Tensor& rows, const Counts& to, const Counts& from, Collectives& ranks) {
@@ -31,14 +28,14 @@ Tensor exchanged(const Tensor& rows, const Counts& to, const Counts& from, Colle
 /// Rows to their ranks; the gradients go back the same way.
 struct Exchange : Function<Exchange> {
     static Tensor forward(AutogradContext* ctx, const Tensor& rows, const Counts& to, const Counts& from,
-                          const c10::intrusive_ptr<Group>& group) {
+                          const HeldGroupPointer& group) {
         ctx->saved_data["to"] = to;
         ctx->saved_data["from"] = from;
-        ctx->saved_data["group"] = torch::IValue::make_capsule(group);
+        keep(ctx, group);
         return exchanged(rows, to, from, *group->ranks);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
-        Collectives& ranks = *static_cast<const Group&>(*ctx->saved_data["group"].toCapsule()).ranks;
+        Collectives& ranks = kept_ranks(ctx);
         return {
             exchanged(gradients[0], ctx->saved_data["from"].toIntVector(), ctx->saved_data["to"].toIntVector(), ranks),
             {},
@@ -227,8 +224,7 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
         must(ranks.all_to_all(theirs, mine, even, even)->wait());
         const Counts counts = to_counts(theirs);
         const Counts to = sums_of_runs(routes.per_expert, each), from = sums_of_runs(counts, each);
-        auto group = c10::make_intrusive<Group>();
-        group->ranks = &ranks;
+        const HeldGroupPointer group = held(ranks);
         const Tensor arrived = Exchange::apply(tokens, to, from, group);
         const Tensor order = transposing_order(counts, n, each, x.device());
         Counts per_expert(static_cast<std::size_t>(each), 0);

@@ -36,16 +36,23 @@ Pipeline::Pipeline(const Plan& plan, DistributedModel& model, const PipelineSche
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         if (is_backward(steps_[i].op.kind)) last_backward_ = i;
     }
+    find_places();
 }
 
-int Pipeline::place_of(int rank, int stage, int micro_batch, bool gradient) const {
-    const auto& ops = schedule_.ops[static_cast<std::size_t>(rank)];
-    const int chunk = schedule_.chunk_of(stage);
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        const bool same_kind = gradient ? is_backward(ops[i].kind) : ops[i].kind == OpKind::Forward;
-        if (same_kind && ops[i].chunk == chunk && ops[i].micro_batch == micro_batch) return static_cast<int>(i);
+void Pipeline::find_places() {
+    places_.assign(static_cast<std::size_t>(2 * schedule_.stages() * schedule_.micro_batches), -1);
+    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+        const auto& ops = schedule_.ops[static_cast<std::size_t>(rank)];
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            if (ops[i].kind == OpKind::BackwardWeight) continue;
+            const int key = (ops[i].micro_batch * schedule_.stages() + schedule_.stage_of(rank, ops[i].chunk)) * 2;
+            places_[static_cast<std::size_t>(key + (is_backward(ops[i].kind) ? 1 : 0))] = static_cast<int>(i);
+        }
     }
-    return -1;
+}
+
+int Pipeline::place_of(int stage, int micro_batch, bool gradient) const {
+    return places_[static_cast<std::size_t>((micro_batch * schedule_.stages() + stage) * 2 + (gradient ? 1 : 0))];
 }
 
 int Pipeline::tag(const Transfer& transfer) const {
@@ -78,7 +85,7 @@ void Pipeline::post_receives(std::size_t place) {
         Incoming in;
         in.tensor = boundary(plan_.layout.micro_batch, plan_.data.sequence_length / plan_.layout.cp);
         in.work = ranks_.receive(in.tensor, transfer.peer, tag(transfer));
-        in.produced_by = place_of(transfer.peer, transfer.stage, transfer.micro_batch, transfer.gradient);
+        in.produced_by = place_of(transfer.stage, transfer.micro_batch, transfer.gradient);
         incoming_.emplace(place, std::move(in));
     }
 }
@@ -98,7 +105,7 @@ void Pipeline::send(const PipelineStep& step, const Tensor& tensor) {
         pending.work = ranks_.send(pending.tensor, transfer.peer, tag(transfer));
         pending.peer = transfer.peer;
         const int consumer = transfer.gradient ? transfer.stage - 1 : transfer.stage + 1;
-        pending.consumed_by = place_of(transfer.peer, consumer, transfer.micro_batch, transfer.gradient);
+        pending.consumed_by = place_of(consumer, transfer.micro_batch, transfer.gradient);
         pending_.push_back(std::move(pending));
     }
 }

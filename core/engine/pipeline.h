@@ -67,7 +67,9 @@ private:
     torch::Tensor received(std::size_t place);
     void send(const PipelineStep& step, const torch::Tensor& tensor);
     void reap(int peer, int done_by_peer);
-    int place_of(int rank, int stage, int micro_batch, bool gradient) const;
+    /// Places of the operations that send or take a tensor, in the list of their rank.
+    void find_places();
+    int place_of(int stage, int micro_batch, bool gradient) const;
     int tag(const Transfer& transfer) const;
     torch::Tensor boundary(std::int64_t batch, std::int64_t time) const;
     Batch cut(const Batch& batch) const;
@@ -84,6 +86,7 @@ private:
     std::map<std::size_t, Incoming> incoming_;                  ///< by place in the list
     std::deque<Pending> pending_;
     std::vector<OpTime> times_;
+    std::vector<int> places_;  ///< by (stage, micro-batch, gradient)
     std::size_t last_backward_ = 0;
     torch::Tensor loss_sum_;
 };

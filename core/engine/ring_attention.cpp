@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/engine/held_group.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -13,10 +15,6 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
-
-struct Ring : torch::CustomClassHolder {
-    Collectives* ranks = nullptr;
-};
 
 Tensor widened(const Tensor& x) { return x.scalar_type() == torch::kDouble ? x : x.to(torch::kFloat); }
 
@@ -81,7 +79,7 @@ void for_pairs(int rank, int owner, int ranks, std::int64_t piece, Visit&& visit
 
 struct RingAttention : Function<RingAttention> {
     static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
-                          const c10::intrusive_ptr<Ring>& ring) {
+                          const HeldGroupPointer& ring) {
         Collectives& ranks = *ring->ranks;
         const int n = ranks.world_size();
         const std::int64_t kv_heads = k.size(2), piece = q.size(1) / 2;
@@ -112,14 +110,14 @@ struct RingAttention : Function<RingAttention> {
         const Tensor out = ungrouped(sum.div_(weight.unsqueeze(-1))).to(q.scalar_type());
         const Tensor log_sum = top.add_(weight.log_());
         ctx->save_for_backward({q, k, v, out, log_sum});
-        ctx->saved_data["ring"] = torch::IValue::make_capsule(ring);
+        keep(ctx, ring);
         return out;
     }
 
     /// With p the probabilities, D = sum(g · out) a row: dv = pᵀ g, ds = p (g vᵀ - D), dq = ds k, dk = dsᵀ q.
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         const tensor_list saved = ctx->get_saved_variables();
-        Collectives& ranks = *static_cast<const Ring&>(*ctx->saved_data["ring"].toCapsule()).ranks;
+        Collectives& ranks = kept_ranks(ctx);
         const Tensor &k = saved[1], &v = saved[2], &log_sum = saved[4];
         const int n = ranks.world_size();
         const std::int64_t kv_heads = k.size(2), piece = k.size(1) / 2;
@@ -170,9 +168,7 @@ torch::Tensor context_positions(std::int64_t time, int rank, int ranks) {
 
 torch::Tensor ring_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                              Collectives& ring) {
-    auto wrapped = c10::make_intrusive<Ring>();
-    wrapped->ranks = &ring;
-    return RingAttention::apply(q, k, v, wrapped).reshape({q.size(0), q.size(1), q.size(2) * q.size(3)});
+    return RingAttention::apply(q, k, v, held(ring)).reshape({q.size(0), q.size(1), q.size(2) * q.size(3)});
 }
 
 }  // namespace plimsoll::engine

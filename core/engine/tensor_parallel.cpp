@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/tensor_parallel.h"
 
+#include "core/engine/held_group.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -8,25 +10,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
-
-struct Group : torch::CustomClassHolder {
-    Collectives* ranks = nullptr;
-};
-using GroupPointer = c10::intrusive_ptr<Group>;
-
-GroupPointer wrapped(Collectives& ranks) {
-    auto group = c10::make_intrusive<Group>();
-    group->ranks = &ranks;
-    return group;
-}
-
-void keep(AutogradContext* ctx, const GroupPointer& group) {
-    ctx->saved_data["group"] = torch::IValue::make_capsule(group);
-}
-
-Collectives& kept(AutogradContext* ctx) {
-    return *static_cast<const Group&>(*ctx->saved_data["group"].toCapsule()).ranks;
-}
 
 /// [batch, time / n, …] of every rank -> [batch, time, …].
 torch::Tensor gathered(const torch::Tensor& x, Collectives& ranks) {
@@ -55,19 +38,19 @@ torch::Tensor scattered_sum(const torch::Tensor& x, Collectives& ranks) {
 }
 
 struct SumGradient : Function<SumGradient> {
-    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const HeldGroupPointer& group) {
         keep(ctx, group);
         return x.view_as(x);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         const torch::Tensor sum = gradients[0].clone(at::MemoryFormat::Contiguous);
-        must(kept(ctx).all_reduce_sum(sum)->wait());
+        must(kept_ranks(ctx).all_reduce_sum(sum)->wait());
         return {sum, {}};
     }
 };
 
 struct Sum : Function<Sum> {
-    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const HeldGroupPointer& group) {
         const torch::Tensor sum = x.clone(at::MemoryFormat::Contiguous);
         must(group->ranks->all_reduce_sum(sum)->wait());
         ctx->set_materialize_grads(false);
@@ -77,22 +60,22 @@ struct Sum : Function<Sum> {
 };
 
 struct GatherSequence : Function<GatherSequence> {
-    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const HeldGroupPointer& group) {
         keep(ctx, group);
         return gathered(x, *group->ranks);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
-        return {scattered_sum(gradients[0], kept(ctx)), {}};
+        return {scattered_sum(gradients[0], kept_ranks(ctx)), {}};
     }
 };
 
 struct ScatterSum : Function<ScatterSum> {
-    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const GroupPointer& group) {
+    static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const HeldGroupPointer& group) {
         keep(ctx, group);
         return scattered_sum(x, *group->ranks);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
-        return {gathered(gradients[0], kept(ctx)), {}};
+        return {gathered(gradients[0], kept_ranks(ctx)), {}};
     }
 };
 
@@ -100,13 +83,13 @@ struct ScatterSum : Function<ScatterSum> {
 
 torch::Tensor enter_tensor_parallel(const torch::Tensor& x, const ModelContext& context) {
     if (context.tp() == 1) return x;
-    const GroupPointer group = wrapped(context.tensor());
+    const HeldGroupPointer group = held(context.tensor());
     return context.sequence_parallel() ? GatherSequence::apply(x, group) : SumGradient::apply(x, group);
 }
 
 torch::Tensor leave_tensor_parallel(const torch::Tensor& x, const ModelContext& context) {
     if (context.tp() == 1) return x;
-    const GroupPointer group = wrapped(context.tensor());
+    const HeldGroupPointer group = held(context.tensor());
     return context.sequence_parallel() ? ScatterSum::apply(x, group) : Sum::apply(x, group);
 }
 

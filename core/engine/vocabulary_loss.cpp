@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "core/engine/held_group.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -12,13 +14,9 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
-struct Group : torch::CustomClassHolder {
-    Collectives* ranks = nullptr;
-};
-
 struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
     static Tensor forward(AutogradContext* ctx, const Tensor& logits, const Tensor& targets, std::int64_t begin,
-                          const c10::intrusive_ptr<Group>& group) {
+                          const HeldGroupPointer& group) {
         Collectives& ranks = *group->ranks;
         const std::int64_t width = logits.size(1);
         const Tensor wide = logits.scalar_type() == torch::kDouble ? logits : logits.to(torch::kFloat);
@@ -61,9 +59,7 @@ struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
 
 torch::Tensor vocabulary_parallel_loss(const torch::Tensor& logits, const torch::Tensor& targets, std::int64_t begin,
                                        Collectives& ranks) {
-    auto group = c10::make_intrusive<Group>();
-    group->ranks = &ranks;
-    return VocabularyParallelLoss::apply(logits, targets, begin, group);
+    return VocabularyParallelLoss::apply(logits, targets, begin, held(ranks));
 }
 
 torch::Tensor gathered_vocabulary(const torch::Tensor& logits, std::int64_t vocab, Collectives& ranks) {

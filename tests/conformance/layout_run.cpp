@@ -69,7 +69,6 @@ Batch micro_batch(const Plan& plan, std::uint64_t first, std::int64_t k, int d) 
     return batch_of(plan, samples);
 }
 
-void must_be(const Result<void>& result) { must(result); }
 template <class T>
 T value_of(Result<T> result) {
     if (!result) throw CollectiveError(result.error().message);
@@ -117,26 +116,26 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
     const std::unique_ptr<Mesh>& mesh = rank.mesh;
     DistributedModel& model = rank.model;
     Pipeline& pipeline = rank.pipeline;
-    must_be(model.broadcast_parameters());
-    if (start != nullptr) must_be(model.load_weights(*start, "the start"));
-    must_be(model.make_optimizer(plan.optimizer));
+    must(model.broadcast_parameters());
+    if (start != nullptr) must(model.load_weights(*start, "the start"));
+    must(model.make_optimizer(plan.optimizer));
 
     LayoutRun run;
     for (int step = 0; step < steps; ++step) {
         const auto first = static_cast<std::uint64_t>(step * plan.layout.global_batch());
         const int d = mesh->position().dp;
-        must_be(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
+        must(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
         torch::Tensor loss = torch::zeros({1}, torch::kFloat64);
         if (pipeline.loss_sum().defined() && mesh->tensor().rank() == 0) {
             loss +=
                 pipeline.loss_sum() / static_cast<double>(plan.layout.accumulation * plan.layout.dp * plan.layout.cp);
         }
-        must_be(world.all_reduce_sum(loss)->wait());
+        must(world.all_reduce_sum(loss)->wait());
         run.losses.push_back(loss.item<double>());
         if (step == 0) run.gradients = by_name(value_of(model.whole_gradients()));
         const GradientNorms norms = value_of(model.norms(1));
         run.grad_norms.push_back(norms.global);
-        must_be(model.step(plan.optimizer.lr, 1, clip_factor(norms.global, plan.optimizer.clip)));
+        must(model.step(plan.optimizer.lr, 1, clip_factor(norms.global, plan.optimizer.clip)));
     }
     run.weights = by_name(value_of(model.whole_weights()));
     run.optimizer = by_name(value_of(model.whole_optimizer_state()));
@@ -144,7 +143,7 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
     run.validation_loss = value_of(pipeline.loss(batch_of(plan, {77777, 88888})));
     run.next_logits = value_of(pipeline.next_logits(sequence(plan, 5).narrow(0, 0, 7).unsqueeze(0)));
     if (steps > 0) run.tied_alike = tied_alike(plan, *mesh, model, world);
-    must_be(world.barrier());
+    must(world.barrier());
     return run;
 }
 
@@ -262,7 +261,7 @@ std::string run_with_odd_rank(const Plan& plan, int odd, const std::function<voi
     return on_ranks(static_cast<int>(plan.layout.world_size()), 5, [&](Collectives& world) {
         Plan own = plan;
         if (world.rank() == odd) change(own);
-        must_be(require_same_plan(own, world));
+        must(require_same_plan(own, world));
         train_rank(own, world, 2, nullptr);
     });
 }
@@ -274,8 +273,8 @@ std::string run_with_silent_rank(const Plan& plan, int silent, Seconds timeout) 
             std::this_thread::sleep_for(std::chrono::duration<double>(2 * timeout));
             return;
         }
-        must_be(mesh->data().all_reduce_sum(torch::ones({3}))->wait());
-        must_be(world.barrier());
+        must(mesh->data().all_reduce_sum(torch::ones({3}))->wait());
+        must(world.barrier());
     });
 }
 
