@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/overhead.h"
+
 #include "core/estimate/terms.h"
 
 namespace plimsoll {
@@ -12,14 +14,16 @@ constexpr std::int64_t fragmentation_percent = 28;
 
 }  // namespace
 
-std::vector<Term> overhead(const Plan& plan, Count dynamic) {
-    if (plan.cluster.gpu == "cpu")
-        return {
-            {"overhead", "Framework overhead", Category::Overhead, 0,
-             "0: on the CPU tensors are counted as they are allocated; the program itself needs some memory besides",
-             "Plimsoll's counting allocator"}};
+Term cuda_context_term() {
+    return {"cuda_context",
+            "CUDA context and kernels",
+            Category::Overhead,
+            cuda_context,
+            "500 MiB",
+            "0.3 to 0.5 GB commonly measured on A100 and H100; Hugging Face's documentation shows 1.3 GiB on V100"};
+}
 
-    const auto& layout = plan.layout;
+std::optional<Term> nccl_term(const Layout& layout) {
     Count nccl;
     std::string groups;
     const auto group = [&](const char* name, std::int64_t ranks) {
@@ -32,15 +36,24 @@ std::vector<Term> overhead(const Plan& plan, Count dynamic) {
     group("pipeline", layout.pp);
     group("context", layout.cp);
     group("expert", layout.ep);
+    if (nccl == 0) return std::nullopt;
+    return Term{"nccl",
+                "NCCL",
+                Category::Overhead,
+                nccl.value(),
+                fmt::format("688 MiB a communicator, 544 MiB when it has two ranks: {}", groups),
+                "NVIDIA/nccl issue 964 (A100)"};
+}
 
-    std::vector<Term> terms;
-    terms.push_back(
-        {"cuda_context", "CUDA context and kernels", Category::Overhead, cuda_context, "500 MiB",
-         "0.3 to 0.5 GB commonly measured on A100 and H100; Hugging Face's documentation shows 1.3 GiB on V100"});
-    if (nccl > 0)
-        terms.push_back({"nccl", "NCCL", Category::Overhead, nccl.value(),
-                         fmt::format("688 MiB a communicator, 544 MiB when it has two ranks: {}", groups),
-                         "NVIDIA/nccl issue 964 (A100)"});
+std::vector<Term> overhead(const Plan& plan, Count dynamic) {
+    if (plan.cluster.gpu == "cpu")
+        return {
+            {"overhead", "Framework overhead", Category::Overhead, 0,
+             "0: on the CPU tensors are counted as they are allocated; the program itself needs some memory besides",
+             "Plimsoll's counting allocator"}};
+
+    std::vector<Term> terms{cuda_context_term()};
+    if (auto nccl = nccl_term(plan.layout)) terms.push_back(*std::move(nccl));
     terms.push_back({"fragmentation", "Allocator fragmentation", Category::Overhead,
                      share(dynamic * fragmentation_percent, 100).value(),
                      fmt::format("{} % of activations, logits and buffers = {} × {} / 100", fragmentation_percent,

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/frameworks/estimate_under.h"
+
+#include "core/estimate/overhead.h"
+#include "core/frameworks/terms.h"
+#include "core/plan/gpu.h"
+#include "core/plan/parameters.h"
+#include "core/plan/plan_io.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<Term> allocated(Framework framework, const Workload& work, const StageShare& stage) {
+    switch (framework) {
+        case Framework::Megatron:
+            return framework_terms::megatron(work, stage);
+        case Framework::TorchTitan:
+            return framework_terms::torchtitan(work, stage);
+        case Framework::HfTrainer:
+            return framework_terms::hf_trainer(work, stage);
+        case Framework::Plimsoll:
+        case Framework::DeepSpeed:
+            break;
+    }
+    return {};
+}
+
+int reserved_percent(const Profile& profile, const Workload& work) {
+    if (work.first_fsdp) return 127;  // torchtitan pull request 165: FSDP1's 63.9 GiB reserved for 50.35 active
+    if (work.expandable_segments) return profile.reserved_percent_expandable;
+    return work.compiled ? profile.reserved_percent_compiled : profile.reserved_percent;
+}
+
+Result<void> possible_under(Framework framework, const Plan& plan) {
+    const auto& layout = plan.layout;
+    if (framework == Framework::HfTrainer && (layout.tp > 1 || layout.pp > 1 || layout.cp > 1 || layout.zero_stage > 0))
+        return bad_input(
+            "the Trainer's own data parallelism has no tensor, pipeline or context parallelism and no sharding: set "
+            "layout.tp, layout.pp and layout.cp to 1 and layout.zero_stage to 0, or look at it under deepspeed");
+    if (framework == Framework::TorchTitan && plan.model.encoder_decoder())
+        return bad_input("torchtitan has no encoder-decoder models: choose a decoder, or look at it under megatron");
+    return {};
+}
+
+}  // namespace
+
+RankMemory rank_memory_under(Framework framework, const Workload& work, const StageShare& stage) {
+    RankMemory rank;
+    rank.stage = static_cast<int>(stage.rank);
+    rank.label = work.layout.pp == 1 ? "Every rank" : fmt::format("Stage {}", stage.rank);
+    rank.ranks = work.layout.dp * work.layout.tp * work.layout.cp;
+    rank.layers = stage.layers + stage.encoder_layers;
+    rank.parameters = stage_shape(work, stage).total().value();
+    rank.chunks = work.chunks();
+    rank.alive = static_cast<std::int64_t>(stage.alive * static_cast<double>(rank.chunks) + 0.5);
+    rank.in_flight = static_cast<std::int64_t>(stage.alive + 0.999);
+    rank.terms = allocated(framework, work, stage);
+    const auto& profile = profile_of(framework);
+    const auto percent = reserved_percent(profile, work);
+    const Count total = rank.total();
+    rank.terms.push_back({"fragmentation", "Allocator fragmentation", Category::Overhead,
+                          share(total * (percent - 100), 100).value(),
+                          fmt::format("{} % of what is allocated = {} × {} / 100", percent - 100,
+                                      format_count(total.value()), percent - 100),
+                          "reserved ÷ allocated memory of published runs (core/frameworks/framework.cpp)"});
+    rank.terms.push_back(cuda_context_term());
+    if (auto nccl = nccl_term(work.layout)) rank.terms.push_back(*std::move(nccl));
+
+    const auto kept = framework_terms::kept_activations(work, stage);
+    rank.activations_per_layer = kept.layer.value();
+    for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+        auto other = work;
+        other.layout.recompute = mode;
+        rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
+            framework_terms::kept_activations(other, stage).bytes.value();
+    }
+    return rank;
+}
+
+Bytes peak_by(PeakMetric metric, const RankMemory& rank) {
+    Count bytes;
+    for (const auto& term : rank.terms) {
+        const bool outside = term.category == Category::Overhead;
+        if (!outside || metric == PeakMetric::Process ||
+            (metric == PeakMetric::Reserved && term.key == "fragmentation"))
+            bytes += term.bytes;
+    }
+    return bytes.value();
+}
+
+Result<MemoryEstimate> estimate_under(Framework framework, const Plan& plan) {
+    if (framework == Framework::Plimsoll || framework == Framework::DeepSpeed) return estimate_memory(plan);
+    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    if (const auto possible = possible_under(framework, plan); !possible) return tl::unexpected(possible.error());
+    const auto usable = usable_bytes(plan.cluster);
+    if (!usable) return tl::unexpected(usable.error());
+    MemoryEstimate estimate;
+    estimate.parameters = count_parameters(plan.model).total;
+    estimate.usable = *usable;
+    const auto work = workload_of(plan, framework);
+    for (const auto& stage : stage_shares(work)) estimate.stages.push_back(rank_memory_under(framework, work, stage));
+    return estimate;
+}
+
+}  // namespace plimsoll

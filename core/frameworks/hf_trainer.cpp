@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hugging Face's Trainer: DDP (or one GPU), autocast in 16 bits over fp32 weights; or adapters on a frozen base.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/frameworks/terms.h"
+
+namespace plimsoll::framework_terms {
+namespace {
+
+constexpr auto anatomy = "transformers documentation, model memory anatomy";
+
+/// Weights of the adapters: rank x (in + out) of the query and value projections (LoRA, Hu et al. 2022).
+Count adapter_parameters(const Workload& work) {
+    const Count h = work.model.hidden_size;
+    return work.model.num_layers * work.adapters.rank * ((h + query_width(work)) + (h + key_width(work)));
+}
+
+}  // namespace
+
+std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
+    TermList list;
+    const auto shape = stage_shape(work, stage);
+    const Count all = shape.total();
+    const bool half = bytes_of(work) == 2;
+    const auto add = [&](const char* key, const char* name, Category category, double bytes, Count parameters) {
+        list.add(key, name, category, Count(static_cast<std::int64_t>(bytes * static_cast<double>(parameters.value()))),
+                 per_parameter(bytes, parameters), anatomy);
+    };
+    const auto& layout = work.layout;
+    const bool sharded = layout.zero_stage >= 3 && layout.dp > 1;  // FSDP
+    const Count own = sharded ? share(all, layout.dp) : all;
+    const bool pure = half && work.pure_half;
+    Count trained = own;
+    if (work.adapters.rank > 0) {
+        trained = adapter_parameters(work);
+        add("parameters", "Frozen weights", Category::Parameters, work.adapters.base_bytes, own);
+        add("adapters", "Adapters", Category::Parameters, pure ? 2 : 4, trained);
+    } else {
+        const bool away = layout.offload_parameters != Offload::None;
+        add("parameters", "Parameters", Category::Parameters, away ? 0 : pure ? 2 : 4, own);
+        if (half && !pure && !sharded)
+            add("autocast_weights", "Autocast's copy of the weights", Category::Parameters, 2, own);
+    }
+    const double gradient = work.step_in_backward || layout.offload_parameters != Offload::None ? 0 : pure ? 2 : 4;
+    add("gradients", "Gradients", Category::Gradients, gradient, trained);
+    const double moment = layout.offload_optimizer != Offload::None ? 0 : moment_bytes(work.optimizer);
+    add("moments", "Optimizer states", Category::Optimizer, pure ? moment / 2 : moment, trained);
+    if (sharded)
+        list.add("gathered_layers", "Gathered layers", Category::Buffers, 2 * 2 * shape.layer,
+                 fmt::format("2 layers × 2 B × {}", number(shape.layer)), "PyTorch FSDP");
+
+    const auto kept = kept_activations(work, stage);
+    list.add("activations", "Activations", Category::Activations, kept.bytes, kept.text, "op by op");
+    list.add("end_activations", "Embedding and final norm", Category::Activations, end_activations(work, stage),
+             "embedding dropout mask; final norm input and output", "op by op");
+    // A classifier on the pooled output (BERT) has next to no logits.
+    const double of_logit = work.loss == LossKind::Chunked ? 4 + 12.0 / 8 : half ? 14 : 12;
+    const Count logits =
+        work.bert ? Count(0)
+                  : Count(static_cast<std::int64_t>(of_logit * static_cast<double>(logit_elements(work).value())));
+    if (logits > 0)
+        list.add("logits_and_loss", "Logits and loss", Category::Buffers, logits,
+                 fmt::format("{:g} B (16-bit logits, fp32 copy, log-softmax, gradient) × tokens × V = {:g} × {}",
+                             of_logit, of_logit, number(logit_elements(work))),
+                 "transformers: loss_utils.py, ForCausalLMLoss");
+    const Count needed = layer_backward(work) + (layout.recompute != Recompute::None ? kept.again : Count(0));
+    list.add("layer_backward", "One layer's backward", Category::Activations, needed - logits,
+             fmt::format("max(0, W − G) = max(0, {} − {})", number(needed), number(logits)), "op by op");
+    if (layout.dp > 1 && !sharded)
+        list.add("gradient_buckets", "Gradient buckets", Category::Buffers, 4 * trained, per_parameter(4, trained),
+                 "PyTorch DDP keeps a copy of the gradients in its buckets (gradient_as_bucket_view is off)");
+    return list.take();
+}
+
+}  // namespace plimsoll::framework_terms

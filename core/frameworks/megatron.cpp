@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Megatron-LM with Transformer Engine.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/frameworks/terms.h"
+
+namespace plimsoll::framework_terms {
+namespace {
+
+constexpr auto distributed_optimizer = "Megatron-LM: distrib_optimizer.py, param_and_grad_buffer.py";
+
+/// cuBLAS keeps a workspace a thread and stream, here the forward's and the backward's; Transformer Engine one more.
+/// 32 MiB each from compute capability 9.0 on, before it 8.1 and 4 (aten/src/ATen/cuda/CUDABlas.cpp,
+/// CublasHandlePool.cpp; transformer_engine module/base.py). ":4096:8" sets cuBLAS's to 32. The rest: random
+/// states, masks, position ids.
+Count workspaces(const Workload& work) {
+    const Count cublas = work.deterministic || work.hopper ? 32 * MiB : 8 * MiB + 128 * KiB;
+    return 2 * cublas + (work.hopper ? 32 : 4) * MiB + 12 * MiB;
+}
+
+struct Sharded {
+    Count dense, experts;
+    std::int64_t dense_ranks, expert_ranks;
+    Count own() const { return share(dense, dense_ranks) + share(experts, expert_ranks); }
+    std::string text(double bytes) const {
+        auto words = per_parameter(bytes, dense, dense_ranks);
+        if (experts > 0) words += fmt::format(" + {}", per_parameter(bytes, experts, expert_ranks));
+        return words;
+    }
+};
+
+void states(const Workload& work, const StageShape& shape, TermList& list) {
+    const auto& layout = work.layout;
+    const auto ranks = std::max<std::int64_t>(layout.dp * layout.cp / work.optimizer_instances, 1);
+    const auto expert_ranks =
+        std::max<std::int64_t>(layout.dp * layout.cp * layout.tp / (layout.ep * work.expert_tp()), 1);
+    const auto part = [&](bool sharded) {
+        return Sharded{shape.dense, shape.experts, sharded ? ranks : 1,
+                       sharded ? std::max<std::int64_t>(expert_ranks / work.optimizer_instances, 1) : 1};
+    };
+    const auto add = [&](const char* key, const char* name, Category category, double bytes, bool sharded,
+                         const char* source) {
+        const auto own = part(sharded);
+        list.add(key, name, category, Count(static_cast<std::int64_t>(bytes * static_cast<double>(own.own().value()))),
+                 own.text(bytes), source);
+    };
+    const auto e = bytes_of(work);
+    const bool mixed = e == 2;
+    add("parameters", "Parameters", Category::Parameters, static_cast<double>(e), layout.zero_stage >= 3,
+        "Shoeybi et al. 2019; the vocabulary padded to a multiple of 128 tp");
+    // bf16 accumulates in fp32 (--accumulate-allreduce-grads-in-fp32 is set with it), fp16 in fp16.
+    add("gradients", "Gradients", Category::Gradients, work.numerics.dtype == Dtype::Fp16 ? 2 : 4,
+        layout.zero_stage >= 2, distributed_optimizer);
+    if (mixed)
+        add("master_weights", "Master weights (fp32)", Category::Optimizer, 4, layout.zero_stage >= 1,
+            distributed_optimizer);
+    add("moments", "Optimizer states", Category::Optimizer, moment_bytes(work.optimizer), layout.zero_stage >= 1,
+        distributed_optimizer);
+}
+
+}  // namespace
+
+// The vocabulary-parallel loss makes an fp32 copy of the 16-bit logits, turns it into the softmax in place and keeps
+// it; its gradient is cast back to 16 bits before the copy is freed (cross_entropy.py).
+constexpr std::int64_t loss_bytes = 6;
+
+std::vector<Term> megatron(const Workload& work, const StageShare& stage) {
+    TermList list;
+    const auto shape = stage_shape(work, stage);
+    states(work, shape, list);
+
+    const auto kept = kept_activations(work, stage);
+    list.add("activations", "Activations", Category::Activations, kept.bytes, kept.text,
+             "op by op as Transformer Engine keeps them; Korthikanti et al. 2022, table 2");
+    Count predicted;
+    if (stage.last && work.prediction_layers > 0) {
+        predicted =
+            work.prediction_layers *
+            (sum(layer_tensors(work, work.model.moe() ? Block::Routed : Block::Decoder)) + 4 * layer_input(work));
+        list.add("prediction_layers", "Layers that predict further tokens", Category::Activations, predicted,
+                 fmt::format("{} × a layer and its joined inputs", work.prediction_layers), "DeepSeek-V3, section 2.2");
+    }
+    list.add("end_activations", "Embedding and final norm", Category::Activations, end_activations(work, stage),
+             "embedding dropout mask; final norm input and output", "Korthikanti et al. 2022, section 4.3");
+
+    Count logits;
+    if (stage.last) {
+        const Count size = logit_elements(work);
+        logits = loss_bytes * size * (1 + work.prediction_layers);
+        list.add("logits_and_loss", "Logits and loss", Category::Buffers, logits,
+                 fmt::format("(2 B logits + 4 B softmax) × tokens × V / tp = 6 × {}{}", number(size),
+                             work.prediction_layers > 0 ? fmt::format(" × {}", 1 + work.prediction_layers) : ""),
+                 "Megatron-LM: cross_entropy.py");
+    }
+    const bool recomputes = work.layout.recompute != Recompute::None;
+    const Count needed = layer_backward(work) + (recomputes ? kept.again : Count(0));
+    list.add(
+        "layer_backward", "One layer's backward", Category::Activations, needed - logits,
+        fmt::format("max(0, W − G) = max(0, {} − {}); G the logits freed before it", number(needed), number(logits)),
+        "the gradients of the MLP's inner tensors or of the attention's scores, and what is recomputed");
+
+    const Count hidden = Count(bytes_of(work)) * work.tokens() * work.model.hidden_size;
+    if (work.layout.pp > 1)
+        list.add("pipeline_buffers", "Pipeline send and receive", Category::Buffers,
+                 2 * share(hidden, work.sequence_split()), "2 × the stage's boundary tensor",
+                 "Narayanan et al. 2021, section 2.2");
+    if (work.layout.sequence_parallel && work.layout.tp > 1)
+        list.add("sequence_parallel_buffer", "Gathered sequence", Category::Buffers, hidden,
+                 fmt::format("tokens × h in 16 bits = {}", number(hidden)), "Megatron-LM: GlobalMemoryBuffer");
+    if (work.layout.zero_stage >= 3 && work.layout.dp > 1)
+        list.add("gathered_layers", "Gathered layers", Category::Buffers, (2 * 2 + 4) * shape.layer,
+                 fmt::format("(2 × 2 B weights + 4 B gradients) × {}", number(shape.layer)), "Megatron-FSDP");
+    list.add("workspaces", "cuBLAS and Transformer Engine workspaces", Category::Buffers, workspaces(work),
+             "2 × cuBLAS + Transformer Engine + random states, masks and ids", "CUDABlas.cpp; transformer_engine");
+    return list.take();
+}
+
+}  // namespace plimsoll::framework_terms

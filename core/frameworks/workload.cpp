@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/frameworks/workload.h"
+
+#include <algorithm>
+
+#include "core/schedule/in_flight.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll {
+namespace {
+
+std::int64_t padded(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
+
+bool interleaves(Schedule schedule) { return schedule == Schedule::Interleaved || schedule == Schedule::BreadthFirst; }
+
+/// Megatron-LM's warm-up: 2 (p - rank - 1) + (v - 1) g + 1 chunk micro-batches (schedules.py), g the micro-batches that
+/// a chunk runs in a row: p, or all where p does not divide them.
+double alive_of(const Workload& work, std::int64_t rank) {
+    const auto p = work.layout.pp, m = work.micro_batches(), v = work.chunks();
+    if (p == 1) return 1;
+    if (!work.alive.empty())
+        return static_cast<double>(work.alive[static_cast<std::size_t>(rank)]) / static_cast<double>(v);
+    if (work.layout.schedule == Schedule::GPipe) return static_cast<double>(m);
+    if (!interleaves(work.layout.schedule)) return static_cast<double>(std::min(m, p - rank));
+    const auto group = m % p == 0 ? p : m;
+    return static_cast<double>(std::min(m * v, 2 * (p - rank - 1) + (v - 1) * group + 1)) / static_cast<double>(v);
+}
+
+}  // namespace
+
+std::int64_t Workload::chunks() const { return interleaves(layout.schedule) ? layout.chunks : 1; }
+
+Workload workload_of(const Plan& plan, Framework framework) {
+    Workload work;
+    work.model = plan.model;
+    work.layout = plan.layout;
+    work.numerics = plan.numerics;
+    work.optimizer = plan.optimizer.kind;
+    work.sequence = plan.data.sequence_length;
+    const bool pads = framework == Framework::Megatron;
+    work.vocabulary = padded(plan.model.vocab_size, pads ? 128 * plan.layout.tp : plan.layout.tp);
+    if (plan.model.encoder_decoder()) {
+        work.encoder_layers = plan.model.num_layers;
+        work.encoder_sequence = plan.data.sequence_length;
+    }
+    work.compiled = framework == Framework::TorchTitan;
+    work.fused_gate = work.compiled || framework == Framework::Megatron;
+    if (framework == Framework::TorchTitan)
+        work.loss = LossKind::Fused;
+    else if (plan.layout.loss_chunks > 1)
+        work.loss = LossKind::Chunked;
+    work.selective_ops = framework == Framework::TorchTitan && plan.layout.recompute == Recompute::Selective;
+    if (plan.layout.pp > 1)
+        if (auto alive = peaks_in_flight(plan)) {
+            work.alive = *std::move(alive);
+            work.layout.chunks = chunks_per_rank(plan);
+            if (work.layout.chunks > 1) work.layout.schedule = Schedule::Interleaved;
+        }
+    return work;
+}
+
+std::vector<StageShare> stage_shares(const Workload& work) {
+    const auto p = work.layout.pp, v = work.chunks(), stages = p * v, layers = work.model.num_layers;
+    const bool counts_ends = layers % stages != 0 && (layers + 2) % stages == 0;
+    std::vector<StageShare> shares;
+    std::int64_t next = 0;
+    for (std::int64_t rank = 0; rank < p; ++rank) {
+        StageShare share;
+        share.rank = rank;
+        share.first = rank == 0;
+        share.last = rank == p - 1;
+        share.layers = counts_ends ? (layers + 2) / p : layers / p + (rank < layers % p ? 1 : 0);
+        if (counts_ends) share.layers -= (share.first ? 1 : 0) + (share.last ? 1 : 0);
+        if (share.first) share.encoder_layers = work.encoder_layers;
+        const auto dense = std::clamp<std::int64_t>(work.expert.dense_layers - next, 0, share.layers);
+        share.routed = work.model.moe() ? share.layers - dense : 0;
+        share.alive = alive_of(work, rank);
+        // Of a last chunk that holds a layer less, one micro-batch is alive.
+        share.kept_layers = counts_ends && share.last && p > 1
+                                ? share.alive * static_cast<double>(v) * static_cast<double>((layers + 2) / stages) - 1
+                                : share.alive * static_cast<double>(share.layers);
+        next += share.layers;
+        shares.push_back(share);
+    }
+    return shares;
+}
+
+}  // namespace plimsoll
