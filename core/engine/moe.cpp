@@ -44,6 +44,17 @@ struct Exchange : Function<Exchange> {
     }
 };
 
+/// The rows that belong to one token, summed. at::index_add would keep `rows` for its backward, which needs none of it.
+struct SumByToken : Function<SumByToken> {
+    static Tensor forward(AutogradContext* ctx, const Tensor& rows, const Tensor& token, std::int64_t tokens) {
+        ctx->save_for_backward({token});
+        return at::zeros({tokens, rows.size(1)}, rows.options()).index_add_(0, token, rows);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        return {gradients[0].index_select(0, ctx->get_saved_variables()[0]), {}, {}};
+    }
+};
+
 struct Scale : torch::CustomClassHolder {
     std::shared_ptr<double> value;
 };
@@ -234,7 +245,7 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
         outputs = Exchange::apply(done.index_select(0, back), from, to, group);
     }
     const Tensor weighted = outputs * routes.weight.to(outputs.scalar_type()).unsqueeze(1);
-    const Tensor part = at::zeros_like(flat).index_add(0, routes.token, weighted).view(entered.sizes());
+    const Tensor part = SumByToken::apply(weighted, routes.token, flat.size(0)).view(entered.sizes());
     Tensor y = leave_tensor_parallel(part, context_);
 
     const Model& m = context_.plan->model;

@@ -28,6 +28,7 @@ struct Sizes {
           eager(plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0)),
           repeated(plan.model.num_kv_heads < plan.model.num_heads),
           routed(plan.model.moe() ? plan.model.experts_per_token : 1),
+          own_experts(plan.model.moe() ? share(plan.model.num_experts, plan.layout.ep) : Count(1)),
           statistic(statistic_bytes(plan)) {}
 
     Count hidden() const { return share(e * sb * h, sigma); }
@@ -40,6 +41,7 @@ struct Sizes {
     bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout)
     bool repeated;      ///< grouped-query attention
     Count routed;       ///< experts that a token goes through; 1 when dense
+    Count own_experts;  ///< on the rank; 1 when dense
     std::int64_t statistic;
 };
 
@@ -62,6 +64,7 @@ public:
         norm(SavedKind::Block);
         add("MLP input", SavedKind::Block, z_.hidden());
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
+        if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
         if (model_.moe()) add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         inner(t5);
         if (model_.moe()) add("expert outputs", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
@@ -165,13 +168,16 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     const Count h = z.hidden(), queries = z.e * z.sb * z.q, keys = z.e * z.sb * z.k;
     const Count matrix = z.e * z.h * z.f;
     const Count mask = share(z.mask * z.sb * z.h, z.sigma);
-    const Count at_down = z.inner() + matrix;
-    const Count in_mlp = plan.model.gated_mlp() ? std::max(2 * z.inner() - mask, at_down) : at_down;
+    const Count inner = share(z.inner(), z.own_experts.value());
+    const Count at_down = inner + matrix;
+    const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
+    // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
+    const Count in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
     const Count scores = z.eager ? z.e * z.scores() : Count(0);
     const Count in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
     const Count again = kept(tensors, Recompute::None) - kept(tensors, mode);
 
-    const Count op = std::max((plan.model.gated_mlp() ? 2 : 1) * z.inner(), z.eager ? scores : 2 * queries + 2 * keys);
+    const Count op = std::max((plan.model.gated_mlp() ? 2 : 1) * inner, z.eager ? scores : 2 * queries + 2 * keys);
     const Count unpacked = !packed ? Count(0) : mode == Recompute::Full ? h : op;
 
     // Differences stop at 0: what is freed can exceed what the attention core needs, and the MLP is then the peak.

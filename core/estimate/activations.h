@@ -53,7 +53,8 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 /// block with flash attention and no dropout sums to e s b (4 h + 2 q + 2 k + 4 f) + 4 a s b.
 ///
 /// MoE with E experts, K a token, balanced routing: the MLP input, the fp32 router probabilities 4 s b E, the tokens as
-/// sent to the experts K e s b h, the experts' inner tensors K times the dense MLP's, their outputs K e s b h.
+/// sent to the experts K e s b h, their routes (28 K + 4) s b (weights in fp32; chosen expert, order and token in 8 B),
+/// the experts' inner tensors K times the dense MLP's, their outputs K e s b h.
 ///
 /// T5's decoder layers add cross-attention over an encoder output of the same length (kept once for all layers, see
 /// stage_activations); its MLP has a dropout inside.
@@ -73,7 +74,9 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 /// h f / t the gradient of one of its matrices, S = e a s² b / t a score matrix (0 with flash attention), A the tensors
 /// saved after the attention core, freed by the time its backward runs.
 ///
-///     M, in the MLP             gated: max(2 F less the dropout mask, F + w); otherwise F + w
+///     M, in the MLP             gated: max(2 F less the dropout mask, F + w); otherwise F + w; routed: one expert
+///     after
+///                               another, 2 F / experts + w, and 2 K e s b h of gradients that wait
 ///     C, in the attention core  2 S - A; eager with dropout S + 2 Q - A (the dropout output is freed first)
 ///
 ///     none          max(M, C) + H

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/estimate/reduce_bucket.h"
+#include "core/estimate/sharded_buffers.h"
 #include "core/estimate/terms.h"
 
 namespace plimsoll {
@@ -14,7 +15,7 @@ constexpr std::int64_t live_parameters = 1'000'000'000;
 
 }  // namespace
 
-std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice) {
+std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, EngineBuffers engine) {
     const auto& layout = plan.layout;
     const auto e = bytes_of(plan.numerics.dtype);
     const auto gradient = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
@@ -24,11 +25,17 @@ std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice) {
         terms.push_back({key, name, Category::Buffers, bytes.value(), std::move(formula), source});
     };
 
-    if (sharding(layout).dense > 1 && layout.zero_stage == 0)
+    const bool shared = sharding(layout).dense > 1, own = engine == EngineBuffers::Plimsoll;
+    if (shared && (layout.zero_stage == 0 || (own && layout.zero_stage == 1)))
         add("gradient_buckets", "Gradient buckets", 0,
             fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib),
             "PyTorch DDP, gradient_as_bucket_view (Li et al. 2020)");
-    if (sharding(layout).dense > 1 && layout.zero_stage >= 1) {
+    if (own && layout.zero_stage >= 3 && slice.last) {
+        auto buffers = sharded_buffers(plan, slice, 0);
+        add("gathered_parameters", "Gathered parameters at the loss", buffers.at_loss, std::move(buffers.loss_text),
+            "Plimsoll's engine: a unit computes, the next one is on its way");
+    }
+    if (!own && shared && layout.zero_stage >= 1) {
         const Count elements = reduce_bucket_elements(slice);
         const auto buckets = reduce_buckets(plan);
         add("reduce_bucket", buckets == 1 ? "Gradient reduce bucket" : "Gradient reduce buckets",
@@ -37,7 +44,7 @@ std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice) {
                         buckets == 1 ? "" : fmt::format("{} × ", buckets), gradient, number(elements)),
             "DeepSpeed reduce_bucket_size, default 5e8 elements; two under overlap_comm in stages 1 and 2");
     }
-    if (sharding(layout).dense > 1 && layout.zero_stage >= 3) {
+    if (!own && shared && layout.zero_stage >= 3) {
         const Count elements = std::min(Count(live_parameters), slice.total);
         add("live_parameters", "Gathered parameters", e * elements,
             fmt::format("{} B × min(1e9, P) = {} × {}; prefetched ones included", e, e, number(elements)),

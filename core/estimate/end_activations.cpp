@@ -36,6 +36,11 @@ std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice) {
     return tensors;
 }
 
+Count final_norm_backward(const Plan& plan, const Slice& slice) {
+    if (!slice.last || plan.model.norm != Norm::RmsNorm || plan.numerics.dtype == Dtype::Fp32) return 0;
+    return share(22 * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout));
+}
+
 Count tied_gradient(const Plan& plan, const Slice& slice) {
     if (!plan.model.tied_head || !slice.first || !slice.last) return 0;
     return bytes_of(plan.numerics.dtype) * share(plan.model.vocab_size, plan.layout.tp) * plan.model.hidden_size;

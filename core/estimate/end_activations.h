@@ -23,6 +23,10 @@ std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice);
 std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight);
 
 /// The head's part of a tied weight's gradient waits for the embedding's, until the end of the backward.
+/// What the final norm's backward holds: RMSNorm works in fp32, which takes copies where the weights are of 16 bits.
+/// With the norm's input, 22 B an element of the hidden state (counted on Plimsoll's engine). 0 for other norms and
+/// dtypes.
+Count final_norm_backward(const Plan& plan, const Slice& slice);
 Count tied_gradient(const Plan& plan, const Slice& slice);
 
 }  // namespace plimsoll

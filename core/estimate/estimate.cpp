@@ -22,7 +22,7 @@ Count sum(const std::vector<Term>& terms) {
 }
 
 RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t stage,
-                       std::int64_t alive) {
+                       std::int64_t alive, EngineBuffers engine) {
     const auto& layout = plan.layout;
     RankMemory rank;
     rank.stage = static_cast<int>(stage);
@@ -39,15 +39,16 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
         std::move(terms.begin(), terms.end(), std::back_inserter(rank.terms));
     };
     append(model_states(plan, slice));
-    append(activation_terms(plan, layer, slice, in_flight));
+    append(activation_terms(plan, layer, slice, in_flight, engine));
     if (slice.last) append({logits_term(plan, rank.in_flight)});
-    append(communication_buffers(plan, slice));
+    append(communication_buffers(plan, slice, engine));
     append(overhead(plan, Count(rank.of(Category::Activations)) + rank.of(Category::Buffers)));
 
-    rank.activations_per_layer = stage_activations(plan, layer, slice, in_flight, layout.recompute).a_layer.value();
+    rank.activations_per_layer =
+        stage_activations(plan, layer, slice, in_flight, layout.recompute, engine).a_layer.value();
     for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
         rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
-            stage_activations(plan, layer, slice, in_flight, mode).total().value();
+            stage_activations(plan, layer, slice, in_flight, mode, engine).total().value();
     return rank;
 }
 
@@ -74,7 +75,9 @@ const RankMemory& MemoryEstimate::fullest() const {
     return found == stages.end() ? nothing : *found;
 }
 
-Result<MemoryEstimate> estimate_memory(const Plan& plan) {
+Result<MemoryEstimate> estimate_memory(const Plan& plan) { return estimate_with(plan, EngineBuffers::Plimsoll); }
+
+Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine) {
     if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
     if (plan.layout.pp > most_stages)
         return bad_input("layout.pp is {}; memory is worked out for at most {} pipeline stages", plan.layout.pp,
@@ -90,7 +93,7 @@ Result<MemoryEstimate> estimate_memory(const Plan& plan) {
     if (!alive) return tl::unexpected(alive.error());
     for (const auto& slice : slices(plan)) {
         const auto held = (*alive)[static_cast<std::size_t>(slice.rank)];
-        estimate.stages.push_back(rank_memory(plan, layer, slice, slice.rank, held));
+        estimate.stages.push_back(rank_memory(plan, layer, slice, slice.rank, held, engine));
         auto host = host_states(plan, slice);
         if (plan.layout.offload_activations)
             host.push_back(host_activations(plan, layer, slice, {held, chunks_per_rank(plan)}));

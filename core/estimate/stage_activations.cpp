@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/estimate/end_activations.h"
+#include "core/estimate/sharded_buffers.h"
 
 namespace plimsoll {
 namespace {
@@ -92,7 +93,7 @@ LayerActivations::LayerActivations(const Plan& plan) {
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight, Recompute mode) {
+                                   const InFlight& in_flight, Recompute mode, EngineBuffers engine) {
     const auto m = static_cast<std::size_t>(mode);
     const auto counts = counts_in(plan, slice, mode);
     StageActivations stage;
@@ -115,12 +116,17 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
     const Count again = counts.again() > 0 ? layer.backward[m] : Count(0);
     const Count whole = counts.whole() > 0 ? layer.backward[0] : Count(0);
     stage.needed = std::max(again, whole) + tied_gradient(plan, slice);
+    if (engine == EngineBuffers::Plimsoll) {
+        const auto buffers = sharded_buffers(plan, slice, stage.a_layer);
+        stage.loss += buffers.at_loss;
+        stage.needed = std::max(stage.needed, final_norm_backward(plan, slice)) + buffers.in_backward;
+    }
     stage.backward = stage.needed - stage.loss;
     return stage;
 }
 
 Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight) {
-    const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute);
+    const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute, EngineBuffers::Plimsoll);
     return {"host_activations",
             "Activations",
             Category::Activations,
@@ -131,13 +137,16 @@ Term host_activations(const Plan& plan, const LayerActivations& layer, const Sli
 }
 
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight) {
+                                   const InFlight& in_flight, EngineBuffers engine) {
     const auto mode = plan.layout.recompute;
-    const auto stage = stage_activations(plan, layer, slice, in_flight, mode);
+    const auto stage = stage_activations(plan, layer, slice, in_flight, mode, engine);
     const auto counts = counts_in(plan, slice, mode);
     const bool recomputes = counts.again() > 0;
 
     const auto& ops = layer.ops[recomputes ? static_cast<std::size_t>(mode) : 0];
+
+    const auto sharded =
+        engine == EngineBuffers::Plimsoll ? sharded_buffers(plan, slice, stage.a_layer).backward_text : std::string();
 
     std::vector<Term> terms;
     auto text = kept_text(plan, layer, slice, in_flight);
@@ -160,11 +169,13 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
     terms.push_back({"layer_backward", recomputes ? "One layer recomputed" : "One layer's backward",
                      Category::Activations, stage.backward.value(),
                      slice.last
-                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}, G the "
+                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}{}, G the "
                                        "logits, final norm and head input freed before it",
                                        number(stage.needed), number(stage.loss),
-                                       tied_gradient(plan, slice) > 0 ? " and the gradient of the tied head" : "")
-                         : fmt::format("W = {}, what one layer's backward needs", number(stage.needed)),
+                                       tied_gradient(plan, slice) > 0 ? " and the gradient of the tied head" : "",
+                                       sharded.empty() ? "" : fmt::format(", with {}", sharded))
+                         : fmt::format("W = {}, what one layer's backward needs{}", number(stage.needed),
+                                       sharded.empty() ? "" : fmt::format(", with {}", sharded)),
                      "op by op (core/estimate/activations.h); Chen et al. 2016"});
     return terms;
 }

@@ -2,6 +2,7 @@
 #include "core/frameworks/estimate_under.h"
 
 #include "core/estimate/overhead.h"
+#include "core/estimate/terms.h"
 #include "core/frameworks/terms.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
@@ -89,7 +90,8 @@ Bytes peak_by(PeakMetric metric, const RankMemory& rank) {
 }
 
 Result<MemoryEstimate> estimate_under(Framework framework, const Plan& plan) {
-    if (framework == Framework::Plimsoll || framework == Framework::DeepSpeed) return estimate_memory(plan);
+    if (framework == Framework::Plimsoll) return estimate_memory(plan);
+    if (framework == Framework::DeepSpeed) return estimate_with(plan, EngineBuffers::DeepSpeed);
     if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
     if (const auto possible = possible_under(framework, plan); !possible) return tl::unexpected(possible.error());
     const auto usable = usable_bytes(plan.cluster);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/sharded_buffers.h"
+
+#include <algorithm>
+
+#include "core/estimate/terms.h"
+
+namespace plimsoll {
+namespace {
+
+std::string number(Count count) { return format_count(count.value()); }
+
+}  // namespace
+
+ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_layer) {
+    const auto& layout = plan.layout;
+    ShardedBuffers buffers;
+    if (layout.zero_stage < 2) return buffers;
+    const auto e = bytes_of(plan.numerics.dtype);
+    const std::int64_t g = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
+    const auto ranks = sharding(layout).dense;
+    const Count head = slice.head + slice.norms;
+    if (layout.zero_stage == 2) {
+        const Count cap = Count(plan.training.bucket_mib * MiB);
+        // The tables of a tied model have buckets of their own, whose gradients come last.
+        const Count first = g * slice.head;
+        const Count rest = g * (slice.total - slice.head - (plan.model.tied_head ? slice.embedding : Count(0)));
+        const Count at_first = first > cap ? first + std::min(rest, cap) : std::min(first + rest, cap);
+        // Further on one bucket is reduced while the next one fills, and the layers of the first are done.
+        const Count layers_a_bucket = share(cap, std::max<std::int64_t>((g * slice.layer).value(), 1));
+        const Count both = std::min(first + rest, 2 * cap);
+        const Count later = both > cap ? both + share(cap, ranks) - layers_a_bucket * kept_layer : Count(0);
+        buffers.in_backward = std::max(at_first, later);
+        buffers.backward_text = fmt::format("{} of gradients in buckets of up to {} MiB", number(buffers.in_backward),
+                                            plan.training.bucket_mib);
+        return buffers;
+    }
+    const Count tied = slice.last && slice.head == 0 && slice.first ? slice.embedding : Count(0);
+    if (slice.last) {
+        buffers.at_loss = e * (head + tied + slice.layer);
+        buffers.loss_text = fmt::format("{} B × (head {} + the last layer, on its way {})", e, number(head + tied),
+                                        number(slice.layer));
+    }
+    const Count at_last_layer = (2 * e + g) * slice.layer + (slice.last ? g * head : Count(0));
+    const Count further_on = (2 * e + 2 * g) * slice.layer + share(g * slice.layer, ranks) - kept_layer;
+    buffers.in_backward = std::max(at_last_layer, further_on);
+    buffers.backward_text = fmt::format(
+        "{} of gathered weights and gradients: two layers' weights in {} B, the "
+        "gradients of one or two layers in {} B × {}",
+        number(buffers.in_backward), e, g, number(slice.layer));
+    return buffers;
+}
+
+}  // namespace plimsoll
