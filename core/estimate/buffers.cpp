@@ -15,7 +15,8 @@ constexpr std::int64_t live_parameters = 1'000'000'000;
 
 }  // namespace
 
-std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, EngineBuffers engine) {
+std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage,
+                                        EngineBuffers engine) {
     const auto& layout = plan.layout;
     const auto e = bytes_of(plan.numerics.dtype);
     const auto gradient = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
@@ -30,10 +31,18 @@ std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, En
         add("gradient_buckets", "Gradient buckets", 0,
             fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib),
             "PyTorch DDP, gradient_as_bucket_view (Li et al. 2020)");
-    if (own && layout.zero_stage >= 3 && slice.last) {
-        auto buffers = sharded_buffers(plan, slice, 0);
-        add("gathered_parameters", "Gathered parameters at the loss", buffers.at_loss, std::move(buffers.loss_text),
-            "Plimsoll's engine: a unit computes, the next one is on its way");
+    if (own && shared && layout.zero_stage >= 2) {
+        const auto sharded = sharded_buffers(plan, slice, stage.a_layer);
+        const Count without = std::max(stage.loss, stage.needed);
+        const Count with = std::max(stage.loss + sharded.at_loss, stage.needed + sharded.in_backward);
+        add("zero_buffers", layout.zero_stage == 2 ? "Gradient buckets" : "Gathered weights and gradients",
+            with - without,
+            fmt::format(
+                "max(G + {}, W + {}) − max(G, W) = max({}, {}) − {}; beside the loss{}, in a layer's backward {}",
+                number(sharded.at_loss), number(sharded.in_backward), number(stage.loss + sharded.at_loss),
+                number(stage.needed + sharded.in_backward), number(without),
+                sharded.loss_text.empty() ? " nothing" : ": " + sharded.loss_text, sharded.backward_text),
+            "Plimsoll's engine: a bucket has memory while it fills and travels, a unit's weights while it computes");
     }
     if (!own && shared && layout.zero_stage >= 1) {
         const Count elements = reduce_bucket_elements(slice);

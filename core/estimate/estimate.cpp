@@ -39,16 +39,16 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
         std::move(terms.begin(), terms.end(), std::back_inserter(rank.terms));
     };
     append(model_states(plan, slice));
-    append(activation_terms(plan, layer, slice, in_flight, engine));
+    append(activation_terms(plan, layer, slice, in_flight));
     if (slice.last) append({logits_term(plan, rank.in_flight)});
-    append(communication_buffers(plan, slice, engine));
+    const auto stage_sizes = stage_activations(plan, layer, slice, in_flight, layout.recompute);
+    append(communication_buffers(plan, slice, stage_sizes, engine));
     append(overhead(plan, Count(rank.of(Category::Activations)) + rank.of(Category::Buffers)));
 
-    rank.activations_per_layer =
-        stage_activations(plan, layer, slice, in_flight, layout.recompute, engine).a_layer.value();
+    rank.activations_per_layer = stage_activations(plan, layer, slice, in_flight, layout.recompute).a_layer.value();
     for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
         rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
-            stage_activations(plan, layer, slice, in_flight, mode, engine).total().value();
+            stage_activations(plan, layer, slice, in_flight, mode).total().value();
     return rank;
 }
 

@@ -41,8 +41,12 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
         buffers.loss_text = fmt::format("{} B × (head {} + the last layer, on its way {})", e, number(head + tied),
                                         number(slice.layer));
     }
-    const Count at_last_layer = (2 * e + g) * slice.layer + (slice.last ? g * head : Count(0));
-    const Count further_on = (2 * e + 2 * g) * slice.layer + share(g * slice.layer, ranks) - kept_layer;
+    // A gated MLP's peak comes after the first gradient of its layer. Another's comes at the product before it, or
+    // right after, when the product's own memory is free again.
+    const Count bucket = g * slice.layer;
+    const Count current = plan.model.gated_mlp() ? bucket : bucket - at_down_only(plan);
+    const Count at_last_layer = 2 * e * slice.layer + current + (slice.last ? g * head : Count(0));
+    const Count further_on = 2 * e * slice.layer + current + bucket + share(bucket, ranks) - kept_layer;
     buffers.in_backward = std::max(at_last_layer, further_on);
     buffers.backward_text = fmt::format(
         "{} of gathered weights and gradients: two layers' weights in {} B, the "

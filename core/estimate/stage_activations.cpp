@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/estimate/end_activations.h"
-#include "core/estimate/sharded_buffers.h"
 
 namespace plimsoll {
 namespace {
@@ -93,7 +92,7 @@ LayerActivations::LayerActivations(const Plan& plan) {
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight, Recompute mode, EngineBuffers engine) {
+                                   const InFlight& in_flight, Recompute mode) {
     const auto m = static_cast<std::size_t>(mode);
     const auto counts = counts_in(plan, slice, mode);
     StageActivations stage;
@@ -116,17 +115,13 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
     const Count again = counts.again() > 0 ? layer.backward[m] : Count(0);
     const Count whole = counts.whole() > 0 ? layer.backward[0] : Count(0);
     stage.needed = std::max(again, whole) + tied_gradient(plan, slice);
-    if (engine == EngineBuffers::Plimsoll) {
-        const auto buffers = sharded_buffers(plan, slice, stage.a_layer);
-        stage.loss += buffers.at_loss;
-        stage.needed = std::max(stage.needed, final_norm_backward(plan, slice)) + buffers.in_backward;
-    }
+    stage.needed = std::max(stage.needed, final_norm_backward(plan, slice));
     stage.backward = stage.needed - stage.loss;
     return stage;
 }
 
 Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight) {
-    const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute, EngineBuffers::Plimsoll);
+    const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute);
     return {"host_activations",
             "Activations",
             Category::Activations,
@@ -137,16 +132,13 @@ Term host_activations(const Plan& plan, const LayerActivations& layer, const Sli
 }
 
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight, EngineBuffers engine) {
+                                   const InFlight& in_flight) {
     const auto mode = plan.layout.recompute;
-    const auto stage = stage_activations(plan, layer, slice, in_flight, mode, engine);
+    const auto stage = stage_activations(plan, layer, slice, in_flight, mode);
     const auto counts = counts_in(plan, slice, mode);
     const bool recomputes = counts.again() > 0;
 
     const auto& ops = layer.ops[recomputes ? static_cast<std::size_t>(mode) : 0];
-
-    const auto sharded =
-        engine == EngineBuffers::Plimsoll ? sharded_buffers(plan, slice, stage.a_layer).backward_text : std::string();
 
     std::vector<Term> terms;
     auto text = kept_text(plan, layer, slice, in_flight);
@@ -169,13 +161,11 @@ std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& lay
     terms.push_back({"layer_backward", recomputes ? "One layer recomputed" : "One layer's backward",
                      Category::Activations, stage.backward.value(),
                      slice.last
-                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}{}, G the "
+                         ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}, G the "
                                        "logits, final norm and head input freed before it",
                                        number(stage.needed), number(stage.loss),
-                                       tied_gradient(plan, slice) > 0 ? " and the gradient of the tied head" : "",
-                                       sharded.empty() ? "" : fmt::format(", with {}", sharded))
-                         : fmt::format("W = {}, what one layer's backward needs{}", number(stage.needed),
-                                       sharded.empty() ? "" : fmt::format(", with {}", sharded)),
+                                       tied_gradient(plan, slice) > 0 ? " and the gradient of the tied head" : "")
+                         : fmt::format("W = {}, what one layer's backward needs", number(stage.needed)),
                      "op by op (core/estimate/activations.h); Chen et al. 2016"});
     return terms;
 }

@@ -41,9 +41,6 @@ struct InFlight {
     std::int64_t micro_batches() const { return (alive + chunks - 1) / chunks; }
 };
 
-/// Whose buffers of data parallelism are counted.
-enum class EngineBuffers { Plimsoll, DeepSpeed };
-
 /// Sizes of a stage's activations in one recomputation mode.
 struct StageActivations {
     Count kept;      ///< micro-batches in flight x layers x what a layer keeps; chunks count for their part
@@ -52,23 +49,26 @@ struct StageActivations {
     Count layers;    ///< what of it is on the device: all, or two layers' worth with offload_activations
     Count ends;      ///< outside the layers: token ids, positions, embedding dropout, final norm, head input, targets
     Count loss;      ///< last stage: the logits' copies and the ends that are freed before the layers' backward
-    Count needed;    ///< one layer's backward, with the gradient of a tied head that waits and ZeRO's buffers meanwhile
+    Count needed;    ///< one layer's backward, with the gradient of a tied head that waits meanwhile
     Count backward;  ///< what of it goes beyond `loss`
     Count total() const { return layers + ends + backward; }
 };
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight, Recompute mode, EngineBuffers engine);
+                                   const InFlight& in_flight, Recompute mode);
 /// What the rank's layers keep in host memory. Only with offload_activations.
 Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight);
 std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight, EngineBuffers engine);
+                                   const InFlight& in_flight);
 
 /// The logits' copies of one micro-batch, or of one of loss_chunks pieces of it, at their peak (see logits_term).
 Count logits_peak(const Plan& plan);
 /// Last stage only.
 Term logits_term(const Plan& plan, std::int64_t in_flight);
+/// Whose buffers of data parallelism are counted.
+enum class EngineBuffers { Plimsoll, DeepSpeed };
 /// Buckets and buffers of data, pipeline, sequence and context parallelism.
-std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, EngineBuffers engine);
+std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage,
+                                        EngineBuffers engine);
 /// estimate_memory with the one engine's buffers or the other's.
 Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine);
 

@@ -157,8 +157,8 @@ TEST(SavedTensors, ContextParallelSplitsTheSequence) {
 // Mixtral: E 8, K 2, h 4096, f 14336. The dense part is Mistral's: q 4096, k 1024.
 TEST(SavedTensors, MixtureOfExpertsKeepsTheRoutedTokens) {
     const std::int64_t sb = 2048, h = 4096, q = 4096, k = 1024, f = 14336, a = 32;
-    EXPECT_EQ(layer(gpu_plan("mixtral-8x7b")),
-              2 * sb * (4 * h + 2 * q + 2 * k) + 4 * a * sb + 4 * sb * 8 + 2 * 2 * sb * (2 * h + 4 * f));
+    EXPECT_EQ(layer(gpu_plan("mixtral-8x7b")), 2 * sb * (4 * h + 2 * q + 2 * k) + 4 * a * sb + 4 * sb * 8 +
+                                                   (28 * 2 + 4) * sb + 2 * 2 * sb * (2 * h + 4 * f));
 }
 
 // T5 11B: h 1024, q = k = 16384, f 65536, ReLU, dropout inside the MLP.

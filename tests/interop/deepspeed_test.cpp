@@ -2,6 +2,7 @@
 // What each part of a plan becomes. That DeepSpeed itself accepts and reads it so is tested by
 // interop_deepspeed_accepts.
 #include "core/interop/deepspeed.h"
+#include "core/frameworks/estimate_under.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -228,7 +229,7 @@ TEST(DeepSpeedExport, BucketIsTheOneThatTheEstimateCounts) {
             EXPECT_EQ(zero.at("reduce_bucket_size"), elements);
             EXPECT_EQ(zero.at("allgather_bucket_size"), elements);
             EXPECT_EQ(zero.at("overlap_comm"), true);
-            const auto estimate = estimate_memory(plan);
+            const auto estimate = estimate_under(Framework::DeepSpeed, plan);
             ASSERT_TRUE(estimate) << estimate.error().message;
             // overlap_comm: a second bucket is filled while the first one travels.
             EXPECT_EQ(estimate->fullest().find("reduce_bucket")->bytes, 2 * (fp32_gradients ? 4 : 2) * elements);
@@ -243,7 +244,7 @@ TEST(DeepSpeedExport, OfAPipelineTheLargestStageGivesTheBucket) {
     plan.layout.pp = 4;
     plan.layout.zero_stage = 1;
     const Json zero = exported(plan).json.at("zero_optimization");
-    const auto estimate = estimate_memory(plan);
+    const auto estimate = estimate_under(Framework::DeepSpeed, plan);
     ASSERT_TRUE(estimate) << estimate.error().message;
     // 12 of 48 layers of 30,740,800, token and position embeddings of (50,257 + 1,024) x 1,600
     EXPECT_EQ(zero.at("reduce_bucket_size"), 12 * 30'740'800 + (50'257 + 1'024) * 1'600);
