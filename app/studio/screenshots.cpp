@@ -10,6 +10,7 @@
 #include <QElapsedTimer>
 #include <QHelpEvent>
 #include <QPainter>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QThread>
@@ -19,8 +20,10 @@
 #include "ui/models/run_model.h"
 #include "ui/pages/close_dialog.h"
 #include "ui/pages/help_dialog.h"
+#include "ui/pages/layout_page.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/pages/watch_page.h"
@@ -131,6 +134,30 @@ void takePipeline(ui::MainWindow& window, Camera& camera) {
     page->model()->backToPlan();
 }
 
+/// A plan that does not fit, what would make it fit, and its memory before and after that.
+void takeRemedies(ui::MainWindow& window, Camera& camera) {
+    window.showPage(ui::PageId::Layout);
+    ui::PlanModel& plan = *window.plan();
+    const Plan before = plan.plan();
+    window.openPlan(QStringLiteral("llama-7b-4xa100"));
+    plan.setText(QStringLiteral("layout.zero_stage"), QStringLiteral("0"));
+    plan.setText(QStringLiteral("layout.micro_batch"), QStringLiteral("4"));
+    plan.setText(QStringLiteral("layout.recompute"), QStringLiteral("none"));
+    auto* layout = qobject_cast<ui::LayoutPage*>(window.pageWidget(ui::PageId::Layout));
+    layout->keepBaseline()->setChecked(true);
+    window.remedies()->show();
+    settle();
+    camera.take("remedies");
+    window.remedies()->applySet()->click();
+    settle(300);
+    window.remedies()->hide();
+    settle(200);
+    camera.take("comparison");
+    layout->keepBaseline()->setChecked(false);
+    plan.replace(before, QStringLiteral("Back"));
+    plan.undoStack()->clear();
+}
+
 void takeSearch(ui::MainWindow& window, Camera& camera) {
     ui::SearchField* search = window.topBar()->search();
     search->begin();
@@ -201,6 +228,7 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
     Camera camera(window, folder);
     takePages(window, camera);
     takePipeline(window, camera);
+    takeRemedies(window, camera);
     takeSearch(window, camera);
     takePopups(window, camera);
     takeRun(window, camera);

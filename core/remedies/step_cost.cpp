@@ -9,6 +9,7 @@
 #include "core/plan/recompute.h"
 #include "core/schedule/closed_form.h"
 #include "core/schedule/layer_flops.h"
+#include "core/schedule/schedule.h"
 
 namespace plimsoll {
 
@@ -141,6 +142,19 @@ void host_and_update(const Plan& plan, const Sizes& z, const StepRates& rates, c
     if (layout.compress_activations) cost.of(StepPart::Recompute) += kept * 2 * (z.e + 1) / rates.memory;
 }
 
+/// How much longer the slowest pipeline rank computes than the mean one: all wait for it.
+double imbalance(const Plan& plan) {
+    if (plan.layout.pp <= 1) return 1;
+    const auto times = relative_stage_times(plan);
+    const auto where = stages_on_ranks(plan);
+    std::vector<double> ranks(static_cast<std::size_t>(where.ranks));
+    for (std::size_t stage = 0; stage < times.forward.size(); ++stage)
+        ranks[static_cast<std::size_t>(where.rank_of(static_cast<int>(stage)))] +=
+            times.forward[stage] + times.backward_input[stage] + times.backward_weight[stage];
+    const double all = std::accumulate(ranks.begin(), ranks.end(), 0.0);
+    return all > 0 ? *std::max_element(ranks.begin(), ranks.end()) * number(where.ranks) / all : 1;
+}
+
 double bubble_share(const Plan& plan) {
     const Layout& layout = plan.layout;
     if (layout.pp <= 1) return 0;
@@ -179,7 +193,7 @@ StepCost step_cost(const Plan& plan, const MemoryEstimate& estimate) {
     const double bubble = bubble_share(plan);
     const double work = cost.of(StepPart::Matmuls) + cost.of(StepPart::Recompute) + cost.of(StepPart::Attention) +
                         cost.of(StepPart::Weights) + cost.of(StepPart::Tensor);
-    cost.of(StepPart::Bubble) = work * bubble / (1 - bubble);
+    cost.of(StepPart::Bubble) = work * (imbalance(plan) / (1 - bubble) - 1);
     return cost;
 }
 

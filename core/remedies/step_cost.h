@@ -59,7 +59,8 @@ StepRates step_rates(const Plan& plan);
 /// parameters once, ZeRO-3 three times the parameters a micro-batch (Rajbhandari 2020, section 7: 1x, 1x, 1.5x with one
 /// micro-batch); tensor parallelism four all-reduces a layer (Shoeybi 2019), as many bytes with sequence parallelism
 /// (Korthikanti 2022). Host: PCIe, and 0.25 s a node for 10^9 parameters' Adam on the CPU (ZeRO-Offload, Ren 2021,
-/// table 4). The plan must be possible, `estimate` its own.
+/// table 4). The bubble is its closed form's, after the
+/// slowest rank, for which all wait. The plan must be possible, `estimate` its own.
 StepCost step_cost(const Plan& plan, const MemoryEstimate& estimate);
 
 }  // namespace plimsoll

@@ -19,6 +19,7 @@
 #include "ui/pages/model_page.h"
 #include "ui/pages/pipeline_page.h"
 #include "ui/pages/recipe_page.h"
+#include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/pages/watch_page.h"
@@ -42,7 +43,9 @@ MainWindow::MainWindow(QWidget* parent)
     resize(1440, 900);
     setMinimumSize(960, 620);
     makePages();
-    waterline_ = new Waterline(&plan_, this);  // after the pages, as Tab walks them
+    // After the pages, as Tab walks them.
+    remedies_ = new RemediesPanel(&plan_, this);
+    waterline_ = new Waterline(&plan_, this);
     makeActions();
     arrange();
 
@@ -50,6 +53,8 @@ MainWindow::MainWindow(QWidget* parent)
     connect(top_->search(), &SearchField::opened, this,
             [this] { top_->search()->commands()->setCommands(commands()); });
     connect(waterline_, &Waterline::fieldRequested, this, &MainWindow::focusField);
+    connect(waterline_, &Waterline::remediesRequested, this,
+            [this] { remedies_->setVisible(!remedies_->isVisible()); });
     connect(controls_, &RunControls::trainRequested, this, &MainWindow::train);
     connect(controls_, &RunControls::stopRequested, this, [this] {
         if (!run_->requestStop()) banner_->say("bad", tr("The run cannot be told to stop: %1").arg(run_->problem()));
@@ -113,6 +118,7 @@ void MainWindow::arrange() {
     right->setSpacing(0);
     right->addWidget(banner_);
     right->addWidget(pages_, 1);
+    right->addWidget(remedies_);
     right->addWidget(waterline_);
     auto* lower = new QHBoxLayout;
     lower->setSpacing(0);

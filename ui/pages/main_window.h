@@ -22,6 +22,7 @@ class HardwarePage;
 class ModelPage;
 class Page;
 class PipelinePage;
+class RemediesPanel;
 class RunControls;
 class RunModel;
 class TopBar;
@@ -53,6 +54,7 @@ public:
     QWidget* pageWidget(PageId page) const { return pages_->widget(static_cast<int>(page)); }
 
     Waterline* waterline() const { return waterline_; }
+    RemediesPanel* remedies() const { return remedies_; }
     Banner* banner() const { return banner_; }
     TopBar* topBar() const { return top_; }
     RunControls* runControls() const { return controls_; }
@@ -100,6 +102,7 @@ private:
     Navigation* navigation_;
     Banner* banner_;
     QStackedWidget* pages_;
+    RemediesPanel* remedies_ = nullptr;
     Waterline* waterline_ = nullptr;
     ModelPage* model_page_ = nullptr;
     HardwarePage* hardware_page_ = nullptr;
