@@ -87,7 +87,7 @@ void showLower(ui::MainWindow& window, ui::PageId page, bool lower) {
 }
 
 void takePages(ui::MainWindow& window, Camera& camera) {
-    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline",
+    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline", "memory",
                                             "recipe", "data",     "watch",  "export"};
     static_assert(std::size(names) == ui::pageCount);
     for (int i = 0; i < ui::pageCount; ++i) {

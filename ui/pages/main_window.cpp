@@ -16,6 +16,7 @@
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
+#include "ui/pages/memory_page.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/pipeline_page.h"
 #include "ui/pages/recipe_page.h"
@@ -96,6 +97,8 @@ void MainWindow::makePages() {
     pages_->addWidget(layout);
     pipeline_page_ = new PipelinePage(&plan_, pages_);
     pages_->addWidget(pipeline_page_);
+    memory_page_ = new MemoryPage(&plan_, pages_);
+    pages_->addWidget(memory_page_);
     pages_->addWidget(new RecipePage(&plan_, pages_));
     pages_->addWidget(new DataPage(&plan_, pages_));
     pages_->addWidget(watch_page_);

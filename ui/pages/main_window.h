@@ -19,6 +19,7 @@ namespace plimsoll::ui {
 class Banner;
 class ExportPage;
 class HardwarePage;
+class MemoryPage;
 class ModelPage;
 class Page;
 class PipelinePage;
@@ -61,6 +62,7 @@ public:
     ModelPage* modelPage() const { return model_page_; }
     HardwarePage* hardwarePage() const { return hardware_page_; }
     PipelinePage* pipelinePage() const { return pipeline_page_; }
+    MemoryPage* memoryPage() const { return memory_page_; }
     ExportPage* exportPage() const { return export_page_; }
     WatchPage* watchPage() const { return watch_page_; }
 
@@ -107,6 +109,7 @@ private:
     ModelPage* model_page_ = nullptr;
     HardwarePage* hardware_page_ = nullptr;
     PipelinePage* pipeline_page_ = nullptr;
+    MemoryPage* memory_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
     QString refused_;       ///< why the plan was not trained, while that is shown

@@ -87,7 +87,7 @@ void MainWindow::makeActions() {
               [this] { top_->search()->begin(); });
     for (int i = 0; i < pageCount; ++i) {
         const auto page = static_cast<PageId>(i);
-        addAction(tr("Go to %1").arg(pageName(page)), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)),
+        addAction(tr("Go to %1").arg(pageName(page)), QKeySequence(pageShortcut(page)),
                   [this, page] { showPage(page); });
     }
 }

@@ -8,11 +8,13 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Pipeline, Recipe, Data, Watch, Export };
-inline constexpr int pageCount = 8;
+enum class PageId { Model, Hardware, Layout, Pipeline, Memory, Recipe, Data, Watch, Export };
+inline constexpr int pageCount = 9;
 
 /// "Model", translated.
 QString pageName(PageId page);
+/// Ctrl and the page's digit; the tenth page has 0.
+QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
 std::optional<PageId> pageByName(const QString& name);
 
