@@ -70,6 +70,7 @@ int main(int argc, char** argv) try {
     cli::add_import(app, work);
     cli::add_validate(app, work);
     cli::add_bench(app, work);
+    cli::add_lessons(app, work);
     cli::add_presets(app, work);
     cli::add_machine(app, work);
     cli::add_supervise(app, work);

@@ -115,12 +115,12 @@ void RemediesPanel::applyRow(int row) {
 void RemediesPanel::refresh() {
     if (!isVisible()) return;
     const Remedies* found = model_.remedies();
-    table_->setEnabled(found != nullptr);
-    apply_set_->setEnabled(found != nullptr);
-    // What stands there goes pale until the search has caught up with the plan, some milliseconds.
+    const bool good = plan_->isGood();
+    table_->setEnabled(good);
+    apply_set_->setEnabled(good);
+    // While the search catches up with the plan, some milliseconds, the old rows stand there and do nothing.
     if (!found) {
-        if (!plan_->isGood())
-            why_->setText(tr("The plan is impossible as it stands: the sentence below says what to change."));
+        if (!good) why_->setText(tr("The plan is impossible as it stands: the sentence below says what to change."));
         return;
     }
     const bool fits = plan_->numbers().memory->fits();
