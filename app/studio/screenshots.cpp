@@ -13,6 +13,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTableView>
 #include <QThread>
 #include <QToolTip>
 
@@ -21,6 +22,7 @@
 #include "ui/pages/close_dialog.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/layout_page.h"
+#include "ui/pages/lessons_page.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/pipeline_page.h"
 #include "ui/pages/remedies_panel.h"
@@ -88,12 +90,19 @@ void showLower(ui::MainWindow& window, ui::PageId page, bool lower) {
 
 void takePages(ui::MainWindow& window, Camera& camera) {
     static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline", "memory",
-                                            "recipe", "data",     "watch",  "export"};
+                                            "recipe", "data",     "watch",  "export",   "lessons"};
     static_assert(std::size(names) == ui::pageCount);
     for (int i = 0; i < ui::pageCount; ++i) {
         window.showPage(static_cast<ui::PageId>(i));
         settle();
         camera.take(names[i]);
+    }
+    ui::LessonsPage* lessons = window.lessonsPage();
+    for (int i = 1; i < static_cast<int>(lessons->model()->lessons().size()); ++i) {
+        window.showPage(ui::PageId::Lessons);
+        lessons->list()->selectRow(i);
+        settle(100);
+        camera.take(qPrintable(QStringLiteral("lesson-%1").arg(i)));
     }
     window.showPage(ui::PageId::Layout);
     showLower(window, ui::PageId::Layout, true);

@@ -16,6 +16,7 @@
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
+#include "ui/pages/lessons_page.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/pipeline_page.h"
@@ -103,6 +104,8 @@ void MainWindow::makePages() {
     pages_->addWidget(new DataPage(&plan_, pages_));
     pages_->addWidget(watch_page_);
     pages_->addWidget(export_page_);
+    lessons_page_ = new LessonsPage(&plan_, pages_);
+    pages_->addWidget(lessons_page_);
     connect(layout, &LayoutPage::pipelineRequested, this, [this] { showPage(PageId::Pipeline); });
     connect(pipeline_page_, &PipelinePage::failed, this,
             [this](const QString& sentence) { banner_->say("bad", sentence); });

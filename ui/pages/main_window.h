@@ -19,6 +19,7 @@ namespace plimsoll::ui {
 class Banner;
 class ExportPage;
 class HardwarePage;
+class LessonsPage;
 class MemoryPage;
 class ModelPage;
 class Page;
@@ -63,6 +64,7 @@ public:
     HardwarePage* hardwarePage() const { return hardware_page_; }
     PipelinePage* pipelinePage() const { return pipeline_page_; }
     MemoryPage* memoryPage() const { return memory_page_; }
+    LessonsPage* lessonsPage() const { return lessons_page_; }
     ExportPage* exportPage() const { return export_page_; }
     WatchPage* watchPage() const { return watch_page_; }
 
@@ -110,6 +112,7 @@ private:
     HardwarePage* hardware_page_ = nullptr;
     PipelinePage* pipeline_page_ = nullptr;
     MemoryPage* memory_page_ = nullptr;
+    LessonsPage* lessons_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
     QString refused_;       ///< why the plan was not trained, while that is shown

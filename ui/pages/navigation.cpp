@@ -28,6 +28,7 @@ constexpr Entry entries[] = {
     {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr},
     {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN")},
     {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE")},
+    {PageId::Lessons, QT_TRANSLATE_NOOP("Navigation", "Lessons"), QT_TRANSLATE_NOOP("Navigation", "LEARN")},
 };
 static_assert(std::size(entries) == pageCount);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where you are: the pages in three groups, at the left.
+// Where you are: the pages in four groups, at the left.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Pipeline, Memory, Recipe, Data, Watch, Export };
-inline constexpr int pageCount = 9;
+enum class PageId { Model, Hardware, Layout, Pipeline, Memory, Recipe, Data, Watch, Export, Lessons };
+inline constexpr int pageCount = 10;
 
 /// "Model", translated.
 QString pageName(PageId page);
