@@ -45,6 +45,22 @@ Result<void> take_step(const Plan& plan, DistributedModel& model, Pipeline& pipe
     return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
 }
 
+/// What it leaves behind does not depend on the number of micro-batches: as few as there can be.
+Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
+    Plan shortest = plan;
+    Layout& layout = shortest.layout;
+    if (layout.pp == 1 || layout.schedule == Schedule::OneFOneB) {
+        layout.accumulation = 1;
+    } else if (layout.schedule == Schedule::Interleaved) {
+        layout.accumulation = std::min(layout.accumulation, layout.pp);
+    }
+    if (!layout.schedule_file.empty()) layout.accumulation = plan.layout.accumulation;
+    const auto schedule = plan_schedule(shortest);
+    if (!schedule) return tl::unexpected(schedule.error());
+    Pipeline pipeline(plan, model, *schedule);
+    return take_step(plan, model, pipeline);
+}
+
 Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRecorder& recorder, std::size_t& second) {
     const auto schedule = plan_schedule(plan);
     if (!schedule) return tl::unexpected(schedule.error());
@@ -54,9 +70,9 @@ Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRe
     DistributedModel model(plan, **mesh, *schedule, torch::kMeta);
     if (auto sent = model.broadcast_parameters(); !sent) return sent;
     if (auto made = model.make_optimizer(plan.optimizer); !made) return made;
-    Pipeline pipeline(plan, model, *schedule);
     recorder.trace().begin_phase("first step");
-    if (auto taken = take_step(plan, model, pipeline); !taken) return taken;
+    if (auto taken = take_first_step(plan, model); !taken) return taken;
+    Pipeline pipeline(plan, model, *schedule);
     second = recorder.trace().events().size();
     begin_memory_phase("zero gradients");
     return take_step(plan, model, pipeline);

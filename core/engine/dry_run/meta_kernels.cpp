@@ -36,6 +36,23 @@ Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
     return at::empty(sizes, self.options().dtype(at::result_type(self, other)));
 }
 
+Tensor& where_out(const Tensor& condition, const Tensor& self, const Tensor& other, Tensor& out) {
+    const auto sizes = at::infer_size(condition.sizes(), at::infer_size(self.sizes(), other.sizes()));
+    if (out.sizes() != at::IntArrayRef(sizes)) out.set_(at::empty(sizes, out.options()));
+    return out;
+}
+
+Tensor& logical_or_out(const Tensor& self, const Tensor& other, Tensor& out) {
+    const auto sizes = at::infer_size(self.sizes(), other.sizes());
+    if (out.sizes() != at::IntArrayRef(sizes)) out.set_(at::empty(sizes, out.options()));
+    return out;
+}
+
+Tensor& logical_not_out(const Tensor& self, Tensor& out) {
+    if (out.sizes() != self.sizes()) out.set_(at::empty(self.sizes(), out.options()));
+    return out;
+}
+
 Tensor bincount(const Tensor& self, const OptionalTensor&, c10::SymInt minlength) {
     return at::empty({minlength.expect_int()}, self.options().dtype(torch::kLong));
 }
@@ -75,15 +92,6 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor&, con
 
 void fused_adamw(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, double,
                  double, double, double, double, bool, bool, const OptionalTensor&, const OptionalTensor&) {}
-
-constexpr std::int64_t flash_choice = 1, math_choice = 0;  // sdp::SDPBackend
-
-std::int64_t sdp_choice(const Tensor& query, const Tensor&, const Tensor&, const OptionalTensor&, double, bool,
-                        std::optional<double>, bool enable_gqa) {
-    // On CUDA neither flash attention (fp32) nor the memory-efficient one (grouped heads) takes these.
-    if (!on_cpu(query) && query.scalar_type() == torch::kFloat && enable_gqa) return math_choice;
-    return query.scalar_type() == torch::kDouble && !on_cpu(query) ? math_choice : flash_choice;
-}
 
 /// [batch, time, heads, width] seen as [batch, heads, time, width].
 Tensor heads_inside(const Tensor& like) {
@@ -145,13 +153,15 @@ void add_kernels(torch::Library& library) {
     library.impl("masked_fill_.Scalar", &masked_fill);
     library.impl("masked_fill_.Tensor", &masked_fill_tensor);
     library.impl("where.self", &where);
+    library.impl("where.self_out", &where_out);
+    library.impl("logical_or.out", &logical_or_out);
+    library.impl("logical_not.out", &logical_not_out);
     library.impl("bincount", &bincount);
     library.impl("nonzero", &nonzero);
     library.impl("one_hot", &one_hot);
     library.impl("native_layer_norm", &native_layer_norm);
     library.impl("native_layer_norm_backward", &native_layer_norm_backward);
     library.impl("_fused_adamw_", &fused_adamw);
-    library.impl("_fused_sdp_choice", &sdp_choice);
     library.impl("_scaled_dot_product_flash_attention_for_cpu", &flash_attention);
     library.impl("_scaled_dot_product_flash_attention_for_cpu_backward", &flash_attention_backward);
 }

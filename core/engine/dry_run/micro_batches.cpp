@@ -9,7 +9,7 @@ namespace plimsoll::engine {
 
 Result<std::int64_t> enough_micro_batches(const Plan& plan) {
     const Layout& layout = plan.layout;
-    if (layout.pp == 1) return std::min<std::int64_t>(layout.accumulation, 3);
+    if (layout.pp == 1) return std::min<std::int64_t>(layout.accumulation, 2);
     const bool repeats = layout.schedule == Schedule::OneFOneB || layout.schedule == Schedule::Interleaved;
     if (!layout.schedule_file.empty() || !repeats || layout.accumulation <= 4 * layout.pp) return layout.accumulation;
     Plan fewer = plan;
