@@ -67,7 +67,8 @@ public:
         Header own;
         own.bytes = static_cast<Bytes>(bytes);
         own.category = memory_label().category;
-        if (MemoryRecorder* const recorder = MemoryRecorder::current()) {
+        MemoryRecorder* const recorder = MemoryRecorder::current();
+        if (recorder != nullptr && recorder->device() == c10::DeviceType::CPU) {
             own.recorder = recorder->number();
             own.block = recorder->allocated(own.bytes);
         }

@@ -2,6 +2,7 @@
 #include "core/engine/memory_recorder.h"
 
 #include <ATen/record_function.h>
+#include <ATen/SequenceNumber.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +28,7 @@ struct MemoryRecorder::Ops {
     MemoryTrace& trace;
     at::CallbackHandle handle{};
     std::vector<MemoryLabel> outer;  ///< labels to come back to
-    /// Labels of forward ops by the sequence number that autograd's next node got, ascending.
+    /// Labels of ops by the sequence number that autograd's next node got, ascending.
     std::vector<std::pair<std::int64_t, MemoryLabel>> forward;
     std::unordered_map<const char*, std::int32_t> numbers;
 
@@ -51,9 +52,8 @@ struct MemoryRecorder::Ops {
     void start(const at::RecordFunction& function) {
         MemoryLabel& label = memory_label();
         outer.push_back(label);
-        const std::int64_t sequence = function.seqNr();
         if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
-            if (const MemoryLabel* own = forward_of(sequence)) {
+            if (const MemoryLabel* own = forward_of(function.seqNr())) {
                 label.category = own->category;
                 label.layer = own->layer;
             }
@@ -61,7 +61,8 @@ struct MemoryRecorder::Ops {
             return;
         }
         label.op = number(function);
-        if (sequence < 0) return;
+        // Also of ops that autograd does not see: a custom function's node comes after them.
+        const auto sequence = static_cast<std::int64_t>(at::sequence_number::peek());
         if (!forward.empty() && forward.back().first == sequence) {
             forward.back().second = label;
         } else {
@@ -77,7 +78,8 @@ struct MemoryRecorder::Ops {
 
 thread_local MemoryRecorder::Ops* MemoryRecorder::Ops::here = nullptr;
 
-MemoryRecorder::MemoryRecorder() : number_(++recorders), ops_(std::make_unique<Ops>(trace_)) {
+MemoryRecorder::MemoryRecorder(c10::DeviceType device)
+    : number_(++recorders), device_(device), ops_(std::make_unique<Ops>(trace_)) {
     Ops::here = ops_.get();
     const auto start = [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
         if (Ops::here != nullptr) Ops::here->start(function);

@@ -2,6 +2,8 @@
 // Writes down each allocation of this thread's work with its phase, layer and op.
 #pragma once
 
+#include <c10/core/DeviceType.h>
+
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,7 +17,8 @@ namespace plimsoll::engine {
 /// sequence number. One at a time in a process; the allocators report to it.
 class MemoryRecorder {
 public:
-    MemoryRecorder();
+    /// Of tensors of this device; on meta a dry run's, which the CPU's own are no part of.
+    explicit MemoryRecorder(c10::DeviceType device = c10::DeviceType::CPU);
     ~MemoryRecorder();
     MemoryRecorder(const MemoryRecorder&) = delete;
     MemoryRecorder& operator=(const MemoryRecorder&) = delete;
@@ -23,6 +26,8 @@ public:
     MemoryTrace& trace() { return trace_; }
     /// Tells recorders apart: a block of an earlier one is none of this one's.
     std::uint32_t number() const { return number_; }
+
+    c10::DeviceType device() const { return device_; }
 
     /// By an allocator, from any thread, with the thread's label.
     std::int32_t allocated(Bytes bytes);
@@ -36,6 +41,7 @@ private:
     MemoryTrace trace_;
     std::mutex mutex_;
     std::uint32_t number_;
+    c10::DeviceType device_;
     std::unique_ptr<Ops> ops_;
 };
 

@@ -4,7 +4,9 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "core/engine/distributed_model.h"
 #include "core/engine/dry_run/counting_collectives.h"
@@ -13,7 +15,9 @@
 #include "core/engine/dry_run/micro_batches.h"
 #include "core/engine/host_values.h"
 #include "core/engine/memory_recorder.h"
+#include "core/engine/memory_scope.h"
 #include "core/engine/pipeline.h"
+#include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
 #include "core/schedule/schedule_file.h"
@@ -61,6 +65,20 @@ Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     return take_step(plan, model, pipeline);
 }
 
+/// cuBLAS takes its working memory from the caching allocator, once for each thread that multiplies: the one that goes
+/// forward and autograd's. Sizes: PyTorch's defaults, CUBLAS_WORKSPACE_CONFIG :4096:8 from Hopper on, :4096:2:16:8
+/// before.
+std::vector<Tensor> cublas_workspaces(const Plan& plan, MemoryRecorder& recorder) {
+    const auto gpu = find_gpu(plan.cluster.gpu);
+    if (plan.cluster.gpu == "cpu" || !gpu) return {};
+    const bool hopper = std::atof(gpu->compute_capability.c_str()) >= 9;
+    const Bytes bytes = hopper ? 32 * MiB : 8 * MiB + 128 * KiB;
+    const MemoryScope scope(MemoryCategory::Buffers);
+    memory_label().op = recorder.trace().op("cuBLAS workspace");
+    const auto options = torch::dtype(torch::kByte).device(torch::kMeta);
+    return {at::empty({bytes}, options), at::empty({bytes}, options)};
+}
+
 Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRecorder& recorder, std::size_t& second) {
     const auto schedule = plan_schedule(plan);
     if (!schedule) return tl::unexpected(schedule.error());
@@ -71,6 +89,7 @@ Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRe
     if (auto sent = model.broadcast_parameters(); !sent) return sent;
     if (auto made = model.make_optimizer(plan.optimizer); !made) return made;
     recorder.trace().begin_phase("first step");
+    const std::vector<Tensor> workspaces = cublas_workspaces(plan, recorder);
     if (auto taken = take_first_step(plan, model); !taken) return taken;
     Pipeline pipeline(plan, model, *schedule);
     second = recorder.trace().events().size();
@@ -106,7 +125,7 @@ Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
     DryRunResult result;
     reset_meta_host_peak();
     {
-        MemoryRecorder recorder;
+        MemoryRecorder recorder(torch::kMeta);
         try {
             if (auto taken = take_steps(plan, options, recorder, result.step_begin); !taken) {
                 return tl::unexpected(taken.error());

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/dry_run/meta_kernels.h"
 
+#include <ATen/ops/add_meta_dispatch.h>
+#include <ATen/ops/addmm_meta_dispatch.h>
+#include <ATen/ops/bmm_meta_dispatch.h>
+#include <ATen/ops/linalg_vector_norm_meta_dispatch.h>
+#include <ATen/ops/mm_meta_dispatch.h>
 #include <ATen/Parallel.h>
 #include <torch/library.h>
 #include <torch/torch.h>
 
 #include <mutex>
 
+#include "core/engine/dry_run/kernel_scratch.h"
 #include "core/engine/host_values.h"
 
 namespace plimsoll::engine {
@@ -48,9 +54,14 @@ Tensor& logical_or_out(const Tensor& self, const Tensor& other, Tensor& out) {
     return out;
 }
 
-Tensor& logical_not_out(const Tensor& self, Tensor& out) {
+Tensor& shaped_alike(const Tensor& self, Tensor& out) {
     if (out.sizes() != self.sizes()) out.set_(at::empty(self.sizes(), out.options()));
     return out;
+}
+
+Tensor& nan_to_num_out(const Tensor& self, std::optional<double>, std::optional<double>, std::optional<double>,
+                       Tensor& out) {
+    return shaped_alike(self, out);
 }
 
 Tensor bincount(const Tensor& self, const OptionalTensor&, c10::SymInt minlength) {
@@ -93,6 +104,61 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor&, con
 void fused_adamw(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, double,
                  double, double, double, double, bool, bool, const OptionalTensor&, const OptionalTensor&) {}
 
+bool half_on_cpu(const Tensor& tensor) {
+    return on_cpu(tensor) && (tensor.scalar_type() == torch::kBFloat16 || tensor.scalar_type() == torch::kHalf);
+}
+
+/// Memory that a kernel has while it runs.
+Tensor scratch(Bytes bytes) { return at::empty({bytes}, torch::dtype(torch::kByte).device(torch::kMeta)); }
+
+/// CPU kernels have one dtype for all that they read: what has another is copied first.
+Tensor& add(Tensor& self, const Tensor& other, const at::Scalar& alpha) {
+    Tensor copy;
+    if (on_cpu(self) && other.dim() > 0 && other.scalar_type() != self.scalar_type()) {
+        copy = at::empty(other.sizes(), self.options());
+    }
+    return at::meta::add_(self, other, alpha);
+}
+
+Tensor linalg_vector_norm(const Tensor& self, const at::Scalar& order, at::OptionalIntArrayRef dims, bool keepdim,
+                          std::optional<at::ScalarType> dtype) {
+    Tensor copy;
+    if (on_cpu(self) && dtype && *dtype != self.scalar_type())
+        copy = at::empty(self.sizes(), self.options().dtype(*dtype));
+    return at::meta::linalg_vector_norm(self, order, dims, keepdim, dtype);
+}
+
+double multiplications(const Tensor& a, const Tensor& b) {
+    return static_cast<double>(a.numel()) * static_cast<double>(b.size(-1));
+}
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+    if (!half_on_cpu(a)) return at::meta::mm(a, b);
+    const Tensor own = scratch(kernel_scratch(
+        "mm", {a, b}, multiplications(a, b), [](const auto& in) { return std::vector<Tensor>{at::mm(in[0], in[1])}; }));
+    return at::meta::mm(a, b);
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+    if (!half_on_cpu(a)) return at::meta::bmm(a, b);
+    const Tensor own = scratch(kernel_scratch("bmm", {a, b}, multiplications(a, b), [](const auto& in) {
+        return std::vector<Tensor>{at::bmm(in[0], in[1])};
+    }));
+    return at::meta::bmm(a, b);
+}
+
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, const at::Scalar& beta, const at::Scalar& alpha) {
+    if (!half_on_cpu(a)) return at::meta::addmm(bias, a, b, beta, alpha);
+    const Tensor own = scratch(kernel_scratch("addmm", {bias, a, b}, multiplications(a, b), [](const auto& in) {
+        return std::vector<Tensor>{at::addmm(in[0], in[1], in[2])};
+    }));
+    return at::meta::addmm(bias, a, b, beta, alpha);
+}
+
+double attention_multiplications(const Tensor& q, const Tensor& k) {
+    return 2 * static_cast<double>(q.numel()) * static_cast<double>(k.size(2));
+}
+
 /// [batch, time, heads, width] seen as [batch, heads, time, width].
 Tensor heads_inside(const Tensor& like) {
     return at::empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.options()).transpose(1, 2);
@@ -100,7 +166,7 @@ Tensor heads_inside(const Tensor& like) {
 
 std::int64_t query_split(std::int64_t time) { return time >= 768 ? 256 : time >= 192 ? 64 : 32; }
 
-std::tuple<Tensor, Tensor> flash_attention(const Tensor& q, const Tensor& k, const Tensor&, double, bool,
+std::tuple<Tensor, Tensor> flash_attention(const Tensor& q, const Tensor& k, const Tensor& v, double, bool,
                                            const OptionalTensor&, std::optional<double>) {
     const Tensor output = heads_inside(q);
     const auto statistics = q.options().dtype(q.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
@@ -110,6 +176,15 @@ std::tuple<Tensor, Tensor> flash_attention(const Tensor& q, const Tensor& k, con
         return {output, at::empty({q.size(0), q.size(1), time}, statistics)};
     }
     const Tensor log_sum = at::empty({q.size(0), q.size(2), q.size(1)}, statistics).transpose(1, 2);
+    if (half_on_cpu(q)) {
+        const auto run = [](const auto& in) {
+            auto [out, sums] = at::_scaled_dot_product_flash_attention_for_cpu(in[0], in[1], in[2], 0, true);
+            return std::vector<Tensor>{out, sums};
+        };
+        const Bytes own = kernel_scratch("attention", {q, k, v}, attention_multiplications(q, k), run);
+        const Tensor packed = scratch(own);
+        if (own > 0) return {output, log_sum};
+    }
     const std::int64_t rows = std::min(query_split(q.size(2)), q.size(2)),
                        columns = std::min<std::int64_t>(512, k.size(2));
     const std::int64_t threads = at::get_num_threads();
@@ -120,7 +195,7 @@ std::tuple<Tensor, Tensor> flash_attention(const Tensor& q, const Tensor& k, con
 }
 
 std::tuple<Tensor, Tensor, Tensor> flash_attention_backward(const Tensor& gradient, const Tensor& q, const Tensor& k,
-                                                            const Tensor& v, const Tensor&, const Tensor& log_sum,
+                                                            const Tensor& v, const Tensor& out, const Tensor& log_sum,
                                                             double, bool, const OptionalTensor&,
                                                             std::optional<double>) {
     if (!on_cpu(q)) {
@@ -137,6 +212,17 @@ std::tuple<Tensor, Tensor, Tensor> flash_attention_backward(const Tensor& gradie
         return {dq, dk, dv};
     }
     const Tensor dq = heads_inside(q), dk = heads_inside(k), dv = heads_inside(v);
+    if (half_on_cpu(q)) {
+        const auto run = [](const auto& in) {
+            auto [a, b, c] = at::_scaled_dot_product_flash_attention_for_cpu_backward(in[0], in[1], in[2], in[3], in[4],
+                                                                                      in[5], 0, true);
+            return std::vector<Tensor>{a, b, c};
+        };
+        const Bytes own = kernel_scratch("attention backward", {gradient, q, k, v, out, log_sum},
+                                         2.5 * attention_multiplications(q, k), run);
+        const Tensor packed = scratch(own);
+        if (own > 0) return {dq, dk, dv};
+    }
     const std::int64_t rows = std::min(query_split(q.size(2)), q.size(2)),
                        columns = std::min<std::int64_t>(512, k.size(2));
     const std::int64_t threads = at::get_num_threads();
@@ -155,7 +241,14 @@ void add_kernels(torch::Library& library) {
     library.impl("where.self", &where);
     library.impl("where.self_out", &where_out);
     library.impl("logical_or.out", &logical_or_out);
-    library.impl("logical_not.out", &logical_not_out);
+    library.impl("logical_not.out", &shaped_alike);
+    library.impl("abs.out", &shaped_alike);
+    library.impl("nan_to_num.out", &nan_to_num_out);
+    library.impl("add_.Tensor", &add);
+    library.impl("linalg_vector_norm", &linalg_vector_norm);
+    library.impl("mm", &mm);
+    library.impl("bmm", &bmm);
+    library.impl("addmm", &addmm);
     library.impl("bincount", &bincount);
     library.impl("nonzero", &nonzero);
     library.impl("one_hot", &one_hot);
