@@ -62,6 +62,7 @@ int main(int argc, char** argv) try {
     app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or bad input (the reason is on standard error).");
     cli::Work work;
     cli::add_estimate(app, work);
+    cli::add_dry_run(app, work);
     cli::add_pipeline(app, work);
     cli::add_train(app, work);
     cli::add_watch(app, work);

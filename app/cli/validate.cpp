@@ -5,6 +5,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
+#include "app/cli/validate_engine_memory.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/schedule/rates.h"
@@ -94,6 +95,17 @@ void add_validate(CLI::App& app, Work& work) {
     const auto arguments = std::make_shared<Arguments>();
     bubble->add_option("FILE", arguments->file, "The CSV")->required();
     bubble->add_flag("--json", arguments->json, "JSON: rows with simulated, published and difference of each column");
+    CLI::App* memory = add_command(*command, "memory", "Estimated and dry-run memory beside measured peaks");
+    const auto engine = std::make_shared<EngineMemoryArguments>();
+    memory
+        ->add_flag("--engine", engine->engine,
+                   "Train 72 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; recompute none, "
+                   "selective, full; ZeRO 0 to 3) and compare")
+        ->required();
+    memory->add_option("--only", engine->only, "Only the combinations whose name has this in it (\"llama bf16\")")
+        ->type_name("TEXT");
+    memory->add_flag("--json", engine->json, "JSON: measured, closed_form and dry_run of each combination, in bytes");
+    memory->callback([engine, &work] { work = [engine] { return validate_engine_memory(*engine); }; });
     bubble->callback([arguments, &work] { work = [arguments] { return validate_bubble(*arguments); }; });
 }
 

@@ -68,4 +68,7 @@ private:
     std::unordered_map<std::string, std::int32_t> op_numbers_;
 };
 
+/// The events from `begin` on as lines "event ±bytes live category layer op | phase", for comparing runs.
+std::string trace_text(const MemoryTrace& trace, std::size_t begin);
+
 }  // namespace plimsoll

@@ -44,6 +44,7 @@ LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
     text_ = new WrapLabel(card_);
     text_->setTextFormat(Qt::RichText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    text_->setObjectName(QStringLiteral("LessonText"));
     text_->setAccessibleName(tr("The lesson"));
     card_->body()->addWidget(title_);
     card_->body()->addWidget(text_);
