@@ -86,6 +86,10 @@ Result<void> take_figures(const RunFolder& run, const Variant& variant, Measured
         }
         into.peak[r] = std::max(into.peak[r], last(*peak));
         into.resting[r] = std::max(into.resting[r], last(*now));
+        const Pyramid* step = store.find(SeriesStore::name_on_rank(series::memory_step_peak, static_cast<int>(r)));
+        if (step == nullptr || step->size() == 0) continue;
+        into.step_peak.resize(ranks);
+        into.step_peak[r] = std::max(into.step_peak[r], last(*step));
     }
     return {};
 }

@@ -14,6 +14,7 @@ struct Measured {
     std::vector<double> step_rates;   ///< tokens/s of each step that counts, in order
     std::vector<double> round_rates;  ///< median of each round's
     std::vector<Bytes> peak;          ///< by rank, over all rounds
+    std::vector<Bytes> step_peak;     ///< by rank: of the last step alone (CPU ranks; else empty)
     std::vector<Bytes> resting;       ///< by rank: what stays between steps (weights, gradients, optimizer)
     Bytes estimate = 0;               ///< of the fullest rank
     double loss = 0;                  ///< of the last step

@@ -22,11 +22,13 @@ inline CLI::App* add_command(CLI::App& parent, const std::string& name, const st
 }
 
 void add_estimate(CLI::App& app, Work& work);
+void add_dry_run(CLI::App& app, Work& work);
 void add_pipeline(CLI::App& app, Work& work);
 void add_validate(CLI::App& app, Work& work);
 void add_export(CLI::App& app, Work& work);
 void add_export_hf(CLI::App& parent, Work& work);
 void add_bench(CLI::App& app, Work& work);
+void add_lessons(CLI::App& app, Work& work);
 void add_import(CLI::App& app, Work& work);
 void add_train(CLI::App& app, Work& work);
 void add_watch(CLI::App& app, Work& work);

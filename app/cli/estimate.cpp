@@ -7,8 +7,10 @@
 #include "app/cli/layout_change.h"
 #include "app/cli/memory_report.h"
 #include "app/cli/plan_arguments.h"
+#include "app/cli/remedies_report.h"
 #include "app/cli/terminal.h"
 #include "core/plan/gpu.h"
+#include "core/remedies/remedies.h"
 
 namespace plimsoll::cli {
 
@@ -20,6 +22,7 @@ struct Arguments {
     std::optional<std::int64_t> gpus;
     bool json = false;
     bool sources = false;
+    bool remedies = false;
 };
 
 Result<Plan> on_hardware(Plan plan, const Arguments& arguments) {
@@ -36,12 +39,36 @@ Result<Plan> on_hardware(Plan plan, const Arguments& arguments) {
     return arguments.gpus ? with_gpus(std::move(plan), *arguments.gpus) : Result<Plan>(std::move(plan));
 }
 
+/// The call again with the settings changed.
+std::string call_with(const Arguments& arguments, const std::vector<std::string>& more) {
+    const auto key = [](const std::string& setting) { return setting.substr(0, setting.find('=')); };
+    std::vector<std::string> settings = arguments.plan.settings;
+    for (const std::string& setting : more)
+        std::erase_if(settings, [&](const std::string& old) { return key(old) == key(setting); });
+    settings.insert(settings.end(), more.begin(), more.end());
+    std::string words = "plimsoll estimate " + arguments.plan.plan;
+    if (!arguments.gpu.empty()) words += fmt::format(" --gpu \"{}\"", arguments.gpu);
+    if (arguments.gpus) words += fmt::format(" --gpus {}", *arguments.gpus);
+    return fmt::format("{} --set {}", words, fmt::join(settings, " "));
+}
+
 Result<int> estimate(Arguments& arguments) {
     const auto plan = arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); });
     if (!plan) return tl::unexpected(plan.error());
     const auto memory = estimate_memory(*plan);
     if (!memory) return tl::unexpected(memory.error());
-    say(arguments.json ? to_json(*memory, *plan).dump(2) + "\n" : memory_report(*memory, *plan, arguments.sources));
+    std::optional<Remedies> found;
+    if (arguments.remedies || !memory->fits()) found = find_remedies(*plan, *memory);
+    if (arguments.json) {
+        Json json = to_json(*memory, *plan);
+        if (found) json.update(to_json(*found));
+        say(json.dump(2) + "\n");
+        return 0;
+    }
+    say(memory_report(*memory, *plan, arguments.sources));
+    if (!found) return 0;
+    const std::string call = found->set ? call_with(arguments, found->set->settings) : std::string();
+    say("\n" + remedies_report(*found, *memory, call, arguments.sources));
     return 0;
 }
 
@@ -59,6 +86,9 @@ void add_estimate(CLI::App& app, Work& work) {
     command->add_flag("--json", arguments->json,
                       "JSON: model.parameters and every term in bytes, with formula and source");
     command->add_flag("--sources", arguments->sources, "Also print where each formula comes from");
+    command->add_flag(
+        "--remedies", arguments->remedies,
+        "Also print what would save memory and what it costs in time (always printed when it does not fit)");
     command->callback([arguments, &work] { work = [arguments] { return estimate(*arguments); }; });
 }
 

@@ -62,6 +62,7 @@ int main(int argc, char** argv) try {
     app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or bad input (the reason is on standard error).");
     cli::Work work;
     cli::add_estimate(app, work);
+    cli::add_dry_run(app, work);
     cli::add_pipeline(app, work);
     cli::add_train(app, work);
     cli::add_watch(app, work);
@@ -70,6 +71,7 @@ int main(int argc, char** argv) try {
     cli::add_import(app, work);
     cli::add_validate(app, work);
     cli::add_bench(app, work);
+    cli::add_lessons(app, work);
     cli::add_presets(app, work);
     cli::add_machine(app, work);
     cli::add_supervise(app, work);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/cli/terminal.h"
+#include "app/cli/validate_engine_memory.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/frameworks/published/validate.h"
@@ -16,6 +17,7 @@ struct Arguments {
     std::string file;
     std::string kind = "measured";
     std::string confidence;
+    EngineMemoryArguments engine;
     bool json = false;
     bool only_misses = false;
     bool quantiles = false;
@@ -86,7 +88,12 @@ std::string quantiles_of(const std::vector<PeakCheck>& checks) {
     return text;
 }
 
-Result<int> validate_memory(const Arguments& arguments) {
+Result<int> validate_memory(Arguments& arguments) {
+    if (arguments.engine.engine) {
+        arguments.engine.json = arguments.json;
+        return validate_engine_memory(arguments.engine);
+    }
+    if (arguments.file.empty()) return bad_input("give a CSV of measured peaks, or --engine to measure Plimsoll's own");
     const auto text = read_file(arguments.file);
     if (!text) return tl::unexpected(text.error());
     const auto table = read_csv(*text);
@@ -121,7 +128,15 @@ void add_validate_memory(CLI::App& validate, Work& work) {
         "Estimates beside measured peaks of a CSV: Megatron-LM's flags and peak_alloc_bytes, or model, layers, hidden, "
         "heads, ffn, vocab, seq, micro_batch, dp, tp, pp, …, peak, unit, metric, source");
     const auto arguments = std::make_shared<Arguments>();
-    memory->add_option("FILE", arguments->file, "The CSV")->required();
+    memory->add_option("FILE", arguments->file, "The CSV");
+    memory
+        ->add_flag("--engine", arguments->engine.engine,
+                   "In place of a file: train 72 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
+                   "recompute none, selective, full; ZeRO 0 to 3) and compare closed form and dry run")
+        ->excludes("FILE");
+    memory->add_option("--only", arguments->engine.only, "With --engine: combinations whose name has this in it")
+        ->type_name("TEXT")
+        ->needs("--engine");
     memory->add_flag("--json", arguments->json, "JSON: rows with measured, predicted, error, interval; summary");
     memory->add_option("--kind", arguments->kind, "Rows whose column kind is this")->capture_default_str();
     memory->add_option("--confidence", arguments->confidence,

@@ -10,8 +10,10 @@
 #include <QElapsedTimer>
 #include <QHelpEvent>
 #include <QPainter>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTableView>
 #include <QThread>
 #include <QToolTip>
 
@@ -19,8 +21,11 @@
 #include "ui/models/run_model.h"
 #include "ui/pages/close_dialog.h"
 #include "ui/pages/help_dialog.h"
+#include "ui/pages/layout_page.h"
+#include "ui/pages/lessons_page.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/pages/watch_page.h"
@@ -84,13 +89,20 @@ void showLower(ui::MainWindow& window, ui::PageId page, bool lower) {
 }
 
 void takePages(ui::MainWindow& window, Camera& camera) {
-    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline",
-                                            "recipe", "data",     "watch",  "export"};
+    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline", "memory",
+                                            "recipe", "data",     "watch",  "export",   "lessons"};
     static_assert(std::size(names) == ui::pageCount);
     for (int i = 0; i < ui::pageCount; ++i) {
         window.showPage(static_cast<ui::PageId>(i));
         settle();
         camera.take(names[i]);
+    }
+    ui::LessonsPage* lessons = window.lessonsPage();
+    for (int i = 1; i < static_cast<int>(lessons->model()->lessons().size()); ++i) {
+        window.showPage(ui::PageId::Lessons);
+        lessons->list()->selectRow(i);
+        settle(100);
+        camera.take(qPrintable(QStringLiteral("lesson-%1").arg(i)));
     }
     window.showPage(ui::PageId::Layout);
     showLower(window, ui::PageId::Layout, true);
@@ -129,6 +141,30 @@ void takePipeline(ui::MainWindow& window, Camera& camera) {
     camera.take("pipeline-lower");
     showLower(window, ui::PageId::Pipeline, false);
     page->model()->backToPlan();
+}
+
+/// A plan that does not fit, what would make it fit, and its memory before and after that.
+void takeRemedies(ui::MainWindow& window, Camera& camera) {
+    window.showPage(ui::PageId::Layout);
+    ui::PlanModel& plan = *window.plan();
+    const Plan before = plan.plan();
+    window.openPlan(QStringLiteral("llama-7b-4xa100"));
+    plan.setText(QStringLiteral("layout.zero_stage"), QStringLiteral("0"));
+    plan.setText(QStringLiteral("layout.micro_batch"), QStringLiteral("4"));
+    plan.setText(QStringLiteral("layout.recompute"), QStringLiteral("none"));
+    auto* layout = qobject_cast<ui::LayoutPage*>(window.pageWidget(ui::PageId::Layout));
+    layout->keepBaseline()->setChecked(true);
+    window.remedies()->show();
+    settle();
+    camera.take("remedies");
+    window.remedies()->applySet()->click();
+    settle(300);
+    window.remedies()->hide();
+    settle(200);
+    camera.take("comparison");
+    layout->keepBaseline()->setChecked(false);
+    plan.replace(before, QStringLiteral("Back"));
+    plan.undoStack()->clear();
 }
 
 void takeSearch(ui::MainWindow& window, Camera& camera) {
@@ -201,6 +237,7 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
     Camera camera(window, folder);
     takePages(window, camera);
     takePipeline(window, camera);
+    takeRemedies(window, camera);
     takeSearch(window, camera);
     takePopups(window, camera);
     takeRun(window, camera);

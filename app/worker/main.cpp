@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll-worker: one rank of a run, or the store by which the ranks find one another.
+// plimsoll-worker: one rank of a run, the store by which the ranks find one another, or a step without its memory.
 #include <sys/prctl.h>
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/worker/dry_run.h"
 #include "app/worker/last_words.h"
 #include "core/engine/memory_counter.h"
 #include "core/engine/rank_info.h"
@@ -54,6 +55,13 @@ void on_stop_signal(int) { stop_requested = true; }
     end(0);
 }
 
+[[noreturn]] void run_dry(const plimsoll::worker::DryRunArguments& arguments) {
+    const auto figures = plimsoll::worker::dry_run(arguments);
+    if (!figures) end(plimsoll::exit_code(figures.error()), "plimsoll-worker: " + figures.error().message);
+    fmt::print("{}\n", figures->dump());
+    end(0);
+}
+
 [[noreturn]] void serve(int port, const std::string& host) {
     const auto served = plimsoll::engine::serve_store(port, host);
     if (!served) end(plimsoll::exit_code(served.error()), "plimsoll-worker: " + served.error().message);
@@ -85,6 +93,16 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0, 65535));
     app.add_option("--host", host, "Address of the store; 0.0.0.0 on a trusted network of several machines")
         ->capture_default_str();
+    bool dry = false;
+    plimsoll::worker::DryRunArguments dry_run;
+    app.add_flag("--dry-run", dry, "Take a step of the plan on standard input without its memory; prints JSON");
+    app.add_option("--ranks", dry_run.ranks, "Ranks of a dry run")->delimiter(',')->check(CLI::NonNegativeNumber);
+    app.add_option("--allocator-settings", dry_run.allocator_settings, "As PYTORCH_CUDA_ALLOC_CONF");
+    app.add_option("--capacity", dry_run.capacity, "Bytes that the card gives to tensors; 0: any number")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--timeline", dry_run.timeline, "File for the first rank's memory over time");
+    app.add_option("--memory-trace", dry_run.trace, "File for each allocation of the first rank, a line each");
+    app.add_flag("--all-micro-batches", dry_run.all_micro_batches, "Also those that only repeat what others showed");
     app.set_version_flag("--version", "plimsoll-worker " PLIMSOLL_VERSION);
     try {
         app.parse(argc, argv);
@@ -93,6 +111,7 @@ int main(int argc, char** argv) {
     }
 
     std::signal(SIGPIPE, SIG_IGN);
+    if (dry) run_dry(dry_run);
     // The supervisor holds the other end of stdin, or names the run: a worker must not outlive it.
     const char* supervised = std::getenv("PLIMSOLL_RUN");
     if (supervised != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);

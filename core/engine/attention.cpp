@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/attention.h"
 
+#include "core/engine/host_values.h"
+
 #include <cmath>
 #include <limits>
 
@@ -25,16 +27,25 @@ torch::Tensor eager(const torch::Tensor& q, const torch::Tensor& k, const torch:
     return at::matmul(kept, repeated(v, q.size(1)));
 }
 
+torch::Tensor fused(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v) {
+    const bool grouped = q.size(1) != k.size(1);
+    // Tensors without memory (a dry run) are never given to a fused kernel, which those that they stand for are: CUDA's
+    // take no fp64, and no grouped heads in fp32.
+    const bool wide = q.scalar_type() == torch::kDouble || (q.scalar_type() == torch::kFloat && grouped);
+    if (q.is_meta() && (on_cpu(q) || !wide)) {
+        return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, /*is_causal=*/true));
+    }
+    return at::scaled_dot_product_attention(q, k, v, /*attn_mask=*/{}, 0, /*is_causal=*/true, /*scale=*/std::nullopt,
+                                            /*enable_gqa=*/grouped);
+}
+
 }  // namespace
 
 torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Attention kind,
                                const AttentionDropout& dropout) {
     const torch::Tensor heads_q = q.transpose(1, 2), heads_k = k.transpose(1, 2), heads_v = v.transpose(1, 2);
-    const torch::Tensor context =
-        kind == Attention::Eager || dropout.p > 0
-            ? eager(heads_q, heads_k, heads_v, dropout)
-            : at::scaled_dot_product_attention(heads_q, heads_k, heads_v, /*attn_mask=*/{}, 0, /*is_causal=*/true,
-                                               /*scale=*/std::nullopt, /*enable_gqa=*/q.size(2) != k.size(2));
+    const torch::Tensor context = kind == Attention::Eager || dropout.p > 0 ? eager(heads_q, heads_k, heads_v, dropout)
+                                                                            : fused(heads_q, heads_k, heads_v);
     return context.transpose(1, 2).reshape({q.size(0), q.size(1), q.size(2) * q.size(3)});
 }
 

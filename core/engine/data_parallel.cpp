@@ -8,8 +8,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "core/engine/flat_bucket.h"
+#include "core/engine/memory_scope.h"
 
 namespace plimsoll::engine {
 
@@ -182,6 +184,7 @@ void DataParallel::Impl::make_storage(Bucket& bucket) {
     const std::int64_t numel = bucket.layout->numel();
     const torch::TensorOptions like = parameters.front().options().requires_grad(false);
 
+    std::optional<MemoryScope> scope(MemoryCategory::Gradients);
     bucket.gradients = Releasable(numel, like.dtype(bucket.dtype));
     bucket.gradients.tensor().zero_();
     for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
@@ -195,6 +198,8 @@ void DataParallel::Impl::make_storage(Bucket& bucket) {
     }
     if (options.zero_stage == 0) return;
 
+    scope.reset();
+    scope.emplace(MemoryCategory::Parameters);
     bucket.parameters = Releasable(numel, like);
     bucket.parameters.tensor().zero_();
     for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
@@ -220,6 +225,7 @@ void DataParallel::Impl::attach_gradients() {
 
 void DataParallel::Impl::take_gradients(Bucket& bucket) {
     if (bucket.gradients.present()) return;
+    const MemoryScope scope(MemoryCategory::Gradients);
     bucket.gradients.take();
     bucket.gradients.tensor().zero_();
 }
@@ -256,6 +262,7 @@ void DataParallel::Impl::send_ready() {
 
 void DataParallel::Impl::send(Bucket& bucket) {
     take_gradients(bucket);
+    const MemoryScope scope(MemoryCategory::Buffers);
     const torch::Tensor& flat = bucket.gradients.tensor();
     // Divided before the sum: fp16 sums over many ranks would overflow.
     if (divisor() > 1) flat.div_(divisor());
@@ -398,6 +405,7 @@ void DataParallel::start_gather(std::size_t unit) {
     if (impl_->options.zero_stage < 3) return;
     for (Bucket& bucket : impl_->buckets) {
         if (bucket.unit != unit || bucket.parameters.present()) continue;
+        const MemoryScope scope(MemoryCategory::Buffers);
         bucket.parameters.take();
         bucket.gathering = impl_->collectives.all_gather(bucket.parameters.tensor(), bucket.parameter_shard);
     }

@@ -7,6 +7,7 @@
 
 #include "core/engine/chunked_loss.h"
 #include "core/engine/init.h"
+#include "core/engine/memory_scope.h"
 #include "core/engine/recompute.h"
 #include "core/engine/ring_attention.h"
 #include "core/engine/tensor_parallel.h"
@@ -140,6 +141,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
     Tensor x = input;
     LayerInput in;
     if (stage_.embedding) {
+        const MemoryScope scope(MemoryCategory::Activations, embedding_layer);
         x = tokens_->forward(enter(0, input));
         in = layer_input(x, positions, key);
         if (positions_) x = x + positions_->forward(in.places.defined() ? in.places : positions);
@@ -150,6 +152,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
     }
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         const std::int64_t number = stage_.first_layer + static_cast<std::int64_t>(i);
+        const MemoryScope scope(MemoryCategory::Activations, static_cast<std::int32_t>(number));
         LayerInput own = in;
         own.key = key.in_layer(number);
         const auto run = [layer = layers_[i], own](const std::vector<Tensor>& x_in) {
@@ -185,7 +188,9 @@ Tensor Decoder::loss_sum(const Tensor& normed, const Tensor& targets) const {
 }
 
 Tensor Decoder::loss(const Tensor& residual, const Tensor& targets) {
+    const MemoryScope head(MemoryCategory::Activations, head_layer);
     const Tensor input = head_input(residual);
+    const MemoryScope scope(MemoryCategory::Buffers);
     const std::int64_t asked = context_.plan->layout.loss_chunks;
     if (asked > 1 && context_.tp() == 1) {
         const Tensor& weight = head_ ? head_->weight() : tied_head_->weight();
@@ -220,7 +225,8 @@ Tensor Decoder::forward(const Tensor& tokens) {
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding) {
     auto decoder = std::make_shared<Decoder>(context, stage, std::move(embedding));
-    initialize(*decoder, context.plan->model, seed);
+    // A tensor without memory (a dry run) has no numbers to set.
+    if (!context.parameters.device().is_meta()) initialize(*decoder, context.plan->model, seed);
     decoder->to(scalar_type(context.plan->numerics.dtype));
     return decoder;
 }

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
+#include "core/engine/host_values.h"
+#include "core/engine/memory_scope.h"
 #include "core/engine/offloaded_states.h"
 #include "core/plan/recompute.h"
 #include "core/schedule/times.h"
@@ -74,6 +77,7 @@ DistributedModel::DistributedModel(const Plan& plan, const Mesh& mesh, const Pip
     : plan_(plan), device_(device), sums_(std::make_unique<Sums>(*this)) {
     context_.plan = &plan;
     context_.mesh = &mesh;
+    if (device.is_meta()) context_.parameters = torch::dtype(scalar_type(plan.numerics.dtype)).device(torch::kMeta);
     const int rank = mesh.position().pp;
     if (rank_recomputes(plan.layout, rank)) context_.recompute = plan.layout.recompute;
     if (splits_backward(schedule, rank)) context_.deferred = std::make_shared<DeferredWeights>();
@@ -85,6 +89,7 @@ DistributedModel::DistributedModel(const Plan& plan, const Mesh& mesh, const Pip
 DistributedModel::~DistributedModel() = default;
 
 void DistributedModel::make_chunks(const PipelineSchedule& schedule) {
+    const MemoryScope scope(MemoryCategory::Parameters);
     const int rank = context_.mesh->position().pp;
     const std::vector<std::int64_t> layers = layers_per_stage(plan_);
     std::shared_ptr<Embedding> embedding;
@@ -233,6 +238,7 @@ bool DistributedModel::speaks_for(const Parameter& parameter, bool of_data_group
 
 Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
     const torch::NoGradGuard no_grad;
+    const MemoryScope scope(MemoryCategory::Buffers);
     const bool runs = plan_.layout.zero_stage >= 1;
     const std::int64_t layers = plan_.model.num_layers;
     // Of plain data-parallel ranks each has all gradients, so none needs to ask another.
@@ -253,7 +259,7 @@ Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
         if (auto summed = context_.mesh->world().all_reduce_sum(all)->wait(); !summed) {
             return tl::unexpected(summed.error());
         }
-        squares = all.cpu();
+        squares = host_values(all);
     }
     GradientNorms norms;
     const auto* values = squares.const_data_ptr<double>();
@@ -270,7 +276,13 @@ Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
     return norms;
 }
 
+/// An accelerator's optimizer that is offloaded computes where its states are.
+bool DistributedModel::states_in_host_memory() const {
+    return plan_.layout.offload_optimizer != Offload::None && !on_cpu(device_);
+}
+
 Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
+    const MemoryScope scope(MemoryCategory::Optimizer);
     std::vector<OptimizedPart> parts;
     for (const Parameter& parameter : parameters_) {
         OptimizedPart part;
@@ -281,6 +293,8 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
         part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
         parts.push_back(std::move(part));
     }
+    std::optional<HostMemoryScope> host;
+    if (states_in_host_memory()) host.emplace();
     auto store = make_state_store(plan_.layout, device_);
     if (!store) return tl::unexpected(store.error());
     auto made = engine::make_optimizer(std::move(parts), settings, sums_.get(), std::move(*store));
@@ -290,9 +304,14 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
 }
 
 Result<void> DistributedModel::step(double lr, double inv_scale, double clip_factor) {
+    const MemoryScope scope(MemoryCategory::Optimizer);
     std::vector<Tensor> gradients;
     for (const Parameter& parameter : parameters_) gradients.push_back(parameter.part.gradient);
-    if (auto stepped = optimizer_->step(gradients, lr, inv_scale, clip_factor); !stepped) return stepped;
+    {
+        std::optional<HostMemoryScope> host;
+        if (states_in_host_memory()) host.emplace();
+        if (auto stepped = optimizer_->step(gradients, lr, inv_scale, clip_factor); !stepped) return stepped;
+    }
     if (auto shared = dense_->share_parameters(); !shared || !experts_) return shared;
     return experts_->share_parameters();
 }

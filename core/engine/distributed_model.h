@@ -63,6 +63,7 @@ public:
     Result<void> load_optimizer_state(const NamedTensors& whole, std::int64_t steps);
 
 private:
+    bool states_in_host_memory() const;
     /// A parameter of this rank, once.
     struct Parameter {
         std::string name;  ///< Hugging Face's; of a copy that of the original

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/dropout.h"
 
+#include "core/engine/host_values.h"
 #include "core/engine/mixed_bits.h"
 
 namespace plimsoll::engine {
@@ -27,7 +28,7 @@ void fill(torch::Tensor mask, at::Generator& generator, std::uint64_t seed, doub
 
 /// On the CPU a mask in the dtype is one multiplication; elsewhere a byte saves memory.
 torch::TensorOptions mask_options(const torch::Tensor& x) {
-    return x.is_cpu() ? x.options().requires_grad(false) : x.options().dtype(torch::kBool).requires_grad(false);
+    return on_cpu(x) ? x.options().requires_grad(false) : x.options().dtype(torch::kBool).requires_grad(false);
 }
 
 torch::Tensor times_mask(const torch::Tensor& x, const torch::Tensor& mask, double p) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/fused_adamw.h"
 
+#include "core/engine/host_values.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -18,7 +20,7 @@ void update(const AdamWNumbers& n, const torch::Tensor& step, const Optimizer& s
 
 void fused_adamw(const AdamWNumbers& n, const torch::Tensor& step, const Optimizer& settings, double lr,
                  double weight_decay) {
-    const std::int64_t count = n.w.numel(), rest = n.w.device().is_cpu() ? count % lanes : 0, whole = count - rest;
+    const std::int64_t count = n.w.numel(), rest = on_cpu(n.w) ? count % lanes : 0, whole = count - rest;
     if (whole > 0) {
         const auto head = [&](const torch::Tensor& x) { return x.narrow(0, 0, whole); };
         update({head(n.w), head(n.g), head(n.m), head(n.v)}, step, settings, lr, weight_decay);

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
+#include "core/engine/host_values.h"
+
 namespace plimsoll::engine {
 
 std::vector<double> squared_norms(const std::vector<torch::Tensor>& gradients) {
     if (gradients.empty()) return {};
     const torch::NoGradGuard no_grad;
     const torch::Tensor host =
-        torch::stack(at::_foreach_norm(gradients, 2, c10::kFloat)).to(torch::kCPU, torch::kFloat64).square_();
+        host_values(torch::stack(at::_foreach_norm(gradients, 2, c10::kFloat))).to(torch::kFloat64).square_();
     const auto* values = host.const_data_ptr<double>();
     return {values, values + host.numel()};
 }

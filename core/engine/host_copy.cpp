@@ -6,6 +6,9 @@
 
 #include <map>
 
+#include "core/engine/host_values.h"
+#include "core/engine/memory_scope.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -24,8 +27,13 @@ c10::Stream copy_stream(torch::Device device) {
 }  // namespace
 
 HostCopy::HostCopy(const torch::Tensor& tensor) : device_(tensor.device()) {
-    if (device_.is_cpu() || device_.is_meta()) {
+    if (on_cpu(device_)) {
         host_ = tensor;
+        return;
+    }
+    if (device_.is_meta()) {
+        const HostMemoryScope host;
+        host_ = at::empty(tensor.sizes(), tensor.options());
         return;
     }
     const c10::impl::VirtualGuardImpl guard(device_.type());
@@ -45,6 +53,7 @@ HostCopy::HostCopy(const torch::Tensor& tensor) : device_(tensor.device()) {
 }
 
 torch::Tensor HostCopy::fetch() const {
+    if (device_.is_meta() && !on_cpu(device_)) return at::empty(host_.sizes(), host_.options());
     if (copied_ == nullptr) return host_;
     copied_->block(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
     return host_.to(device_, /*non_blocking=*/true);

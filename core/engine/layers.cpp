@@ -115,8 +115,10 @@ Shard norm_shard(std::int64_t width, const ModelContext& context) {
 }  // namespace
 
 Linear::Linear(const Shape& shape, const ModelContext& context)
-    : shape_(shape), context_(context), weight_(register_sharded("weight", linear_shard(shape, false, context))) {
-    if (shape.bias) bias_ = register_sharded("bias", linear_shard(shape, true, context));
+    : shape_(shape),
+      context_(context),
+      weight_(register_sharded("weight", linear_shard(shape, false, context), context.parameters)) {
+    if (shape.bias) bias_ = register_sharded("bias", linear_shard(shape, true, context), context.parameters);
 }
 
 torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias) const {
@@ -144,7 +146,7 @@ Embedding::Embedding(std::int64_t rows, std::int64_t width, bool split, const Mo
     Shard shard = split_ ? shard_along({rows, width}, 0, context.tp_rank(), context.tp())
                          : replicated({rows, width}, context.tp());
     if (!split_ && context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
-    weight_ = register_sharded("weight", std::move(shard));
+    weight_ = register_sharded("weight", std::move(shard), context.parameters);
 }
 
 torch::Tensor Embedding::forward(const torch::Tensor& indices) const {
@@ -158,13 +160,13 @@ torch::Tensor Embedding::forward(const torch::Tensor& indices) const {
 }
 
 RmsNorm::RmsNorm(std::int64_t width, double eps, const ModelContext& context)
-    : weight_(register_sharded("weight", norm_shard(width, context))), eps_(eps) {}
+    : weight_(register_sharded("weight", norm_shard(width, context), context.parameters)), eps_(eps) {}
 
 torch::Tensor RmsNorm::forward(const torch::Tensor& x) const { return RmsNormFunction::apply(x, weight_, eps_); }
 
 LayerNorm::LayerNorm(std::int64_t width, double eps, const ModelContext& context)
-    : weight_(register_sharded("weight", norm_shard(width, context))),
-      bias_(register_sharded("bias", norm_shard(width, context))),
+    : weight_(register_sharded("weight", norm_shard(width, context), context.parameters)),
+      bias_(register_sharded("bias", norm_shard(width, context), context.parameters)),
       eps_(eps) {}
 
 torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {

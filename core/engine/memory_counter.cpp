@@ -7,28 +7,52 @@
 #include <atomic>
 #include <mutex>
 
+#include "core/engine/memory_recorder.h"
+#include "core/engine/memory_scope.h"
+
 namespace plimsoll::engine {
 
 namespace {
 
 std::atomic<Bytes> now{0};
 std::atomic<Bytes> peak{0};
+std::atomic<Bytes> marked_peak{0};
 
-void count(Bytes bytes) {
-    const Bytes after = now.fetch_add(bytes) + bytes;
-    Bytes seen = peak.load();
-    while (after > seen && !peak.compare_exchange_weak(seen, after)) {
+void raise(std::atomic<Bytes>& most, Bytes value) {
+    Bytes seen = most.load();
+    while (value > seen && !most.compare_exchange_weak(seen, value)) {
     }
 }
 
-/// The block's size stands in a header before it, so that a free is counted exactly and the data pointer stays the
-/// context that LibTorch's raw interface expects.
+void count(Bytes bytes) {
+    const Bytes after = now.fetch_add(bytes) + bytes;
+    raise(peak, after);
+    raise(marked_peak, after);
+}
+
+std::array<std::atomic<Bytes>, memory_categories> by_category{};
+
+/// Stands before each block, so that a free is counted exactly and the data pointer stays the context that LibTorch's
+/// raw interface expects.
+struct Header {
+    Bytes bytes = 0;
+    std::uint32_t recorder = 0;  ///< number of the one that wrote it down; 0: none
+    std::int32_t block = 0;
+    MemoryCategory category = MemoryCategory::Activations;
+};
 constexpr std::size_t header = c10::gAlignment;
+static_assert(sizeof(Header) <= header);
 
 void release(void* data) {
     if (data == nullptr) return;
     char* block = static_cast<char*>(data) - header;
-    now -= *reinterpret_cast<Bytes*>(block);
+    const Header own = *reinterpret_cast<Header*>(block);
+    now -= own.bytes;
+    by_category[static_cast<std::size_t>(own.category)] -= own.bytes;
+    if (own.recorder != 0) {
+        MemoryRecorder* const recorder = MemoryRecorder::current();
+        if (recorder != nullptr && recorder->number() == own.recorder) recorder->freed(own.block);
+    }
     c10::free_cpu(block);
 }
 
@@ -40,8 +64,17 @@ public:
         // A size that wraps around is refused by alloc_cpu like any other that is too large.
         const std::size_t total = bytes + header < bytes ? bytes : bytes + header;
         char* block = static_cast<char*>(c10::alloc_cpu(total));
-        *reinterpret_cast<Bytes*>(block) = static_cast<Bytes>(bytes);
-        count(static_cast<Bytes>(bytes));
+        Header own;
+        own.bytes = static_cast<Bytes>(bytes);
+        own.category = memory_label().category;
+        MemoryRecorder* const recorder = MemoryRecorder::current();
+        if (recorder != nullptr && recorder->device() == c10::DeviceType::CPU) {
+            own.recorder = recorder->number();
+            own.block = recorder->allocated(own.bytes);
+        }
+        *reinterpret_cast<Header*>(block) = own;
+        by_category[static_cast<std::size_t>(own.category)] += own.bytes;
+        count(own.bytes);
         void* data = block + header;
         return {data, data, &release, cpu};
     }
@@ -62,5 +95,14 @@ void install_memory_counter() {
 Bytes memory_now() { return now; }
 Bytes memory_peak() { return peak; }
 void reset_memory_peak() { peak = now.load(); }
+
+void mark_memory() { marked_peak = now.load(); }
+Bytes memory_peak_since_mark() { return marked_peak; }
+
+CategoryBytes memory_by_category() {
+    CategoryBytes bytes{};
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = by_category[i];
+    return bytes;
+}
 
 }  // namespace plimsoll::engine

@@ -2,6 +2,8 @@
 // What the modules of a model share: the plan, the ranks they are spread over, and what the train loop tells them.
 #pragma once
 
+#include <torch/torch.h>
+
 #include <memory>
 
 #include "core/engine/deferred_weights.h"
@@ -13,6 +15,8 @@ namespace plimsoll::engine {
 struct ModelContext {
     const Plan* plan;
     const Mesh* mesh;
+    /// Where parameters are made: in fp32 on the CPU, whence they go where they are trained.
+    torch::TensorOptions parameters = torch::dtype(torch::kFloat);
     Recompute recompute = Recompute::None;  ///< of this pipeline stage
     /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
     std::shared_ptr<DeferredWeights> deferred;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/engine/held_group.h"
+#include "core/engine/host_values.h"
 #include "core/engine/tensor_parallel.h"
 
 namespace plimsoll::engine {
@@ -73,7 +74,13 @@ struct AttachLoss : Function<AttachLoss> {
     }
 };
 
-Counts to_counts(const Tensor& tensor) {
+/// The numbers of a tensor whose sum is known. A dry run's has none: there the routing is even.
+Counts to_counts(const Tensor& tensor, std::int64_t total) {
+    if (tensor.is_meta()) {
+        Counts even(static_cast<std::size_t>(tensor.numel()), total / tensor.numel());
+        for (std::int64_t i = 0; i < total % tensor.numel(); ++i) ++even[static_cast<std::size_t>(i)];
+        return even;
+    }
     const Tensor host = tensor.to(torch::kCPU, torch::kInt64).contiguous();
     const auto* values = host.const_data_ptr<std::int64_t>();
     return {values, values + host.numel()};
@@ -141,7 +148,7 @@ MoeMlp::MoeMlp(const ModelContext& context)
         Router(std::int64_t experts, std::int64_t width, const ModelContext& router_context) {
             Shard shard = replicated({experts, width}, router_context.tp());
             if (router_context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
-            weight = register_sharded("weight", std::move(shard));
+            weight = register_sharded("weight", std::move(shard), router_context.parameters);
         }
         Tensor weight;
     };
@@ -174,7 +181,7 @@ MoeMlp::Routes MoeMlp::route(const torch::Tensor& probabilities) const {
     }
     const Tensor candidates = kept.defined() ? expert.index_select(0, kept) : expert;
     Tensor order = std::get<1>(at::sort(candidates, /*stable=*/true, 0, false));
-    routes.per_expert = to_counts(at::bincount(candidates, {}, experts_));
+    routes.per_expert = to_counts(at::bincount(candidates, {}, experts_), candidates.numel());
     if (kept.defined()) order = kept.index_select(0, order);
     routes.token = order.div(per_token_, "floor");
     routes.weight = weights.reshape(-1).index_select(0, order);
@@ -233,7 +240,7 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
         Tensor theirs = at::empty_like(mine);
         const Counts even(static_cast<std::size_t>(n), each);
         must(ranks.all_to_all(theirs, mine, even, even)->wait());
-        const Counts counts = to_counts(theirs);
+        const Counts counts = to_counts(theirs, tokens.size(0));
         const Counts to = sums_of_runs(routes.per_expert, each), from = sums_of_runs(counts, each);
         const HeldGroupPointer group = held(ranks);
         const Tensor arrived = Exchange::apply(tokens, to, from, group);
@@ -251,7 +258,7 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
     const Model& m = context_.plan->model;
     if (is_training() && torch::GradMode::is_enabled() && (m.router_aux_loss > 0 || m.router_z_loss > 0)) {
         const Tensor loss = side_loss(logits, probabilities, routes.chosen);
-        *context_.side_loss += loss.item<double>();
+        *context_.side_loss += host_values(loss).item<double>();
         auto scale = c10::make_intrusive<Scale>();
         scale->value = context_.side_loss_scale;
         y = AttachLoss::apply(y, loss, scale);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/offloaded_states.h"
 
+#include "core/engine/host_values.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -79,9 +81,47 @@ void OffloadedStates::release(std::size_t part) {
     parts_[part].here = false;
 }
 
+namespace {
+
+/// A dry run's: memory comes and goes as it does with a file, and there is nothing to write.
+class AccountedStates final : public StateStore {
+public:
+    Result<void> add(std::size_t part, const torch::Tensor& state) override {
+        if (parts_.size() <= part) parts_.resize(part + 1);
+        parts_[part].states.emplace_back(state, static_cast<Bytes>(state.nbytes()));
+        take_memory(state);
+        return {};
+    }
+    Result<void> acquire(std::size_t part) override {
+        for (const std::size_t each : {part, part + 1}) {
+            if (each >= parts_.size() || parts_[each].here) continue;
+            for (const auto& [tensor, bytes] : parts_[each].states) give_memory(tensor, bytes);
+            parts_[each].here = true;
+        }
+        return {};
+    }
+    void release(std::size_t part) override {
+        if (part >= parts_.size() || !parts_[part].here) return;
+        for (const auto& [tensor, bytes] : parts_[part].states) take_memory(tensor);
+        parts_[part].here = false;
+    }
+
+private:
+    struct Part {
+        std::vector<std::pair<torch::Tensor, Bytes>> states;
+        bool here = false;
+    };
+    std::vector<Part> parts_;
+};
+
+}  // namespace
+
 Result<std::unique_ptr<StateStore>> make_state_store(const Layout& layout, torch::Device device) {
-    if (layout.offload_optimizer == Offload::Nvme) return OffloadedStates::create(layout.nvme_path);
-    if (layout.offload_optimizer == Offload::Cpu && !device.is_cpu()) return std::make_unique<HostStates>();
+    if (layout.offload_optimizer == Offload::Nvme) {
+        if (device.is_meta()) return std::make_unique<AccountedStates>();
+        return OffloadedStates::create(layout.nvme_path);
+    }
+    if (layout.offload_optimizer == Offload::Cpu && !on_cpu(device)) return std::make_unique<HostStates>();
     return nullptr;
 }
 

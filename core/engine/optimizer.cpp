@@ -5,6 +5,8 @@
 
 #include <unordered_map>
 
+#include "core/engine/host_values.h"
+#include "core/engine/memory_scope.h"
 #include "core/engine/optimizer_kinds.h"
 
 namespace plimsoll::engine {
@@ -46,11 +48,12 @@ ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optim
     const torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         const torch::Tensor parameter = parts_[i].parameter.detach();
-        const bool to_host = store_ != nullptr && !parameter.is_cpu();
+        const bool to_host = store_ != nullptr && !on_cpu(parameter);
         if (to_host) {
             // Pinned, so that the updated numbers travel back beside the computation.
-            const auto options = torch::TensorOptions().dtype(torch::kFloat).pinned_memory(true);
-            masters_.push_back(keep(i, at::empty(parameter.sizes(), options).copy_(parameter)));
+            const auto options = torch::TensorOptions().dtype(torch::kFloat).pinned_memory(!parameter.is_meta());
+            const auto host = parameter.is_meta() ? options.device(torch::kMeta) : options;
+            masters_.push_back(keep(i, at::empty(parameter.sizes(), host).copy_(parameter)));
         } else {
             masters_.push_back(is_half(parameter) ? keep(i, parameter.to(torch::kFloat)) : parameter);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
+#include "core/engine/host_values.h"
 #include "core/engine/optimizer_kinds.h"
 
 namespace plimsoll::engine {
@@ -61,7 +62,7 @@ private:
             if (!gradients[i].defined()) continue;
             const auto held = hold(i);
             if (!held) return tl::unexpected(held.error());
-            const torch::Tensor host = norms[i].second.cpu();
+            const torch::Tensor host = host_values(norms[i].second);
             const double numbers = static_cast<double>(parts()[i].rows) * static_cast<double>(parts()[i].columns);
             const double w_rms = std::sqrt(host[0].item<double>() / numbers);
             const double u_rms = std::sqrt(host[1].item<double>() / numbers);
@@ -109,7 +110,7 @@ private:
         }
         if (auto summed = sum(PartSums::Over::Rows, variance_sums); !summed) return summed;
         for (const auto& [i, total] : variance_sums) {
-            slots_[i].mean_variance = total.item<double>() / static_cast<double>(parts()[i].rows);
+            slots_[i].mean_variance = host_values(total).item<double>() / static_cast<double>(parts()[i].rows);
         }
         return {};
     }

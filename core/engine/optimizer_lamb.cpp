@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/host_values.h"
 #include "core/engine/optimizer_kinds.h"
 
 namespace plimsoll::engine {
@@ -37,7 +38,7 @@ private:
 
         std::vector<double> ratios(parts().size(), 1);
         for (const auto& [i, squares] : norms) {
-            const torch::Tensor host = squares.cpu();
+            const torch::Tensor host = host_values(squares);
             const double w = std::sqrt(host[0].item<double>()), r = std::sqrt(host[1].item<double>());
             if (w != 0 && r != 0) ratios[i] = w / r;
         }

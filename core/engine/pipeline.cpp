@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/engine/memory_recorder.h"
 #include "core/engine/ring_attention.h"
 #include "core/engine/saved_tensors.h"
 
@@ -168,6 +169,7 @@ void Pipeline::backward(std::size_t place, const StepSettings& settings) {
     const bool sharded = plan_.layout.zero_stage >= 2;
     const bool last = place == last_backward_ && schedule_.ranks == 1;
     if (last && settings.before_last_backward) settings.before_last_backward();
+    begin_memory_phase("backward", op.micro_batch);
     model_.prepare_backward(last);
     const auto& deferred = model_.context().deferred;
     if (op.kind == OpKind::BackwardInput) deferred->begin(key_of(stage, op.micro_batch));
@@ -191,12 +193,14 @@ void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t
     post_receives(place);
     post_receives(place + 1);
     if (op.kind == OpKind::BackwardWeight) {
+        begin_memory_phase("weight gradients", op.micro_batch);
         model_.prepare_backward(false);
         model_.context().deferred->run(key_of(stage, op.micro_batch));
         return;
     }
     if (op.kind != OpKind::Forward) return backward(place, settings);
 
+    begin_memory_phase("forward", op.micro_batch);
     Alive alive;
     const Batch part = cut(batch(op.micro_batch));
     if (stage == 0) {
@@ -232,6 +236,7 @@ Result<void> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, con
     }
     for (Pending& each : pending_) must(each.work->wait());
     pending_.clear();
+    begin_memory_phase("reduction");
     if (plan_.layout.zero_stage < 2) {
         if (schedule_.ranks > 1) model_.prepare_backward(true);
         if (auto reduced = model_.finish_backward(); !reduced) return reduced;

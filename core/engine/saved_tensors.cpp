@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "core/engine/host_values.h"
 #include "core/engine/packed_tensor.h"
 
 namespace plimsoll::engine {
@@ -46,7 +47,7 @@ public:
     bool active() const { return compress_ || offload_; }
 
     bool applies(const torch::Tensor& tensor) const {
-        if (!compress_ && tensor.device().is_cpu()) return false;  // already in host memory
+        if (!compress_ && on_cpu(tensor)) return false;  // already in host memory
         if (!tensor.is_floating_point() || tensor.layout() != torch::kStrided || !tensor.has_storage()) return false;
         const at::TensorBase& root = tensor.is_view() ? tensor._base() : tensor;
         if (root.is_leaf() && root.requires_grad()) return false;

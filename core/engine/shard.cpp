@@ -52,8 +52,9 @@ Shard replicated(std::vector<std::int64_t> whole, int ranks) {
     return shard;
 }
 
-torch::Tensor ShardedModule::register_sharded(const std::string& name, Shard shard) {
-    torch::Tensor parameter = register_parameter(name, torch::empty(shard.sizes()));
+torch::Tensor ShardedModule::register_sharded(const std::string& name, Shard shard,
+                                              const torch::TensorOptions& options) {
+    torch::Tensor parameter = register_parameter(name, torch::empty(shard.sizes(), options));
     shards_.emplace(name, std::move(shard));
     return parameter;
 }

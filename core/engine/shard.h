@@ -47,7 +47,7 @@ public:
 
 protected:
     /// Made empty: initialize() fills it.
-    torch::Tensor register_sharded(const std::string& name, Shard shard);
+    torch::Tensor register_sharded(const std::string& name, Shard shard, const torch::TensorOptions& options);
 
 private:
     std::map<std::string, Shard> shards_;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/file.h"
 #include "core/engine/generate.h"
 #include "core/engine/hf_weights.h"
 #include "core/engine/memory_counter.h"
@@ -183,7 +184,33 @@ Result<void> TrainLoop::record(const Step& step) {
     values.emplace_back(series::step_time, step.seconds);
     values.emplace_back(series::memory, static_cast<double>(memory(false)));
     values.emplace_back(series::memory_peak, static_cast<double>(memory(true)));
+    if (accelerator_ == nullptr) {
+        values.emplace_back(series::memory_step_peak, static_cast<double>(memory_peak_since_mark()));
+    }
     return recorder_.points(number, values);
+}
+
+/// An event without a sentence, for those who lay it beside an estimate: "peak" and "live" in bytes, and both kind by
+/// kind.
+Result<void> TrainLoop::record_memory(MemoryTrace trace, const CategoryBytes& standing) {
+    const MemoryTimeline timeline = make_timeline(trace, 0, nullptr);
+    const CategoryBytes now = memory_by_category();
+    Json peaks = Json::object(), live = Json::object();
+    for (std::size_t c = 0; c < memory_categories; ++c) {
+        const std::string name(memory_category_names[c]);
+        peaks[name] = standing[c] + timeline.at_peak[c];
+        live[name] = now[c];
+    }
+    // For comparing with a dry run op by op (plimsoll-worker --memory-trace writes the same lines).
+    if (const char* file = std::getenv("PLIMSOLL_MEMORY_TRACE"); file != nullptr && *file != '\0') {
+        const auto path = fmt::format("{}.{}", file, collectives_.rank());
+        if (auto written = write_file_atomic(path, trace_text(trace, 0)); !written) return written;
+    }
+    return recorder_.event(updates_, "memory", "",
+                           {{"peak", memory_peak_since_mark()},
+                            {"live", memory_now()},
+                            {"categories", std::move(peaks)},
+                            {"live_categories", std::move(live)}});
 }
 
 /// What this rank's list of operations took: an event without a sentence, for those who draw it.

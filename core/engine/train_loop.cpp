@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "core/control/lr_schedule.h"
+#include "core/engine/memory_counter.h"
+#include "core/engine/memory_recorder.h"
 
 namespace plimsoll::engine {
 
@@ -45,7 +48,7 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
 
 Result<TrainOutcome> TrainLoop::run() {
     while (updates_ < plan_.training.steps) {
-        const auto done = step();
+        const auto done = watched_step();
         if (!done) return tl::unexpected(done.error());
         if (auto recorded = record(*done); !recorded) return tl::unexpected(recorded.error());
         if (!done->applied) {
@@ -64,6 +67,20 @@ Result<TrainOutcome> TrainLoop::run() {
     auto told = tell("end", fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_));
     if (!told) return tl::unexpected(told.error());
     return TrainOutcome::Finished;
+}
+
+/// The second step on a CPU is written down, allocation by allocation.
+Result<TrainLoop::Step> TrainLoop::watched_step() {
+    mark_memory();
+    if (++steps_taken_ != 2 || accelerator_ != nullptr) return step();
+    const CategoryBytes standing = memory_by_category();
+    std::optional<MemoryRecorder> recorder(std::in_place);
+    auto done = step();
+    MemoryTrace trace = std::move(recorder->trace());
+    recorder.reset();
+    if (!done) return done;
+    if (auto told = record_memory(std::move(trace), standing); !told) return tl::unexpected(told.error());
+    return done;
 }
 
 Result<TrainLoop::Step> TrainLoop::step() {
@@ -112,6 +129,7 @@ Result<void> TrainLoop::forward_backward(Step& step) {
 
 /// Gradients and loss are the same on all ranks here, so that all decide alike.
 Result<void> TrainLoop::update(Step& step) {
+    begin_memory_phase("optimizer");
     const double inv_scale = 1 / step.scale;
     auto norms = model_.norms(inv_scale);
     if (!norms) return tl::unexpected(norms.error());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/allocator/memory_timeline.h"
 #include "core/control/loss_scaler.h"
 #include "core/engine/accelerator.h"
 #include "core/engine/batch.h"
@@ -44,6 +45,7 @@ private:
 
     // One step (train_loop.cpp).
     Result<Step> step();
+    Result<Step> watched_step();
     Result<void> forward_backward(Step& step);
     Result<void> update(Step& step);
     Result<void> judge_skipped(const Step& step);
@@ -70,6 +72,8 @@ private:
     }
     bool first_rank() const { return collectives_.rank() == 0; }
     Bytes memory(bool peak) const;
+    /// What the second step of this process keeps in memory, kind by kind: steps before it make what stays.
+    Result<void> record_memory(MemoryTrace trace, const CategoryBytes& standing);
 
     const Plan& plan_;
     const TrainerOptions& options_;
@@ -83,8 +87,9 @@ private:
     DistributedModel model_;
     Pipeline pipeline_;
     LossScaler scaler_;
-    std::int64_t updates_ = 0;   ///< made
-    std::uint64_t samples_ = 0;  ///< sequences consumed, over all ranks
+    std::int64_t steps_taken_ = 0;  ///< by this process
+    std::int64_t updates_ = 0;      ///< made
+    std::uint64_t samples_ = 0;     ///< sequences consumed, over all ranks
     std::int64_t skipped_in_a_row_ = 0;
     std::int64_t saved_at_ = -1;  ///< updates of the newest checkpoint
     double last_loss_ = 0;

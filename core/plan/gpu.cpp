@@ -113,6 +113,9 @@ const std::vector<Gpu>& gpu_catalogue() { return catalogue().gpus; }
 
 Result<Gpu> find_gpu(const std::string& name) {
     if (!catalogue().error.empty()) return bad_input("the GPU catalogue cannot be read: {}", catalogue().error);
+    // The name itself first: plans hold it, and the estimator asks for it with each of thousands of plans.
+    for (const Gpu& gpu : catalogue().gpus)
+        if (gpu.name == name) return gpu;
     // From the strictest to the most tolerant reading; the first that means exactly one GPU counts.
     for (const auto reading : {has_name, has_words, has_letters}) {
         std::vector<std::string> names;

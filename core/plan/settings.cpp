@@ -40,7 +40,7 @@ Result<void> apply(Plan& plan, const std::string& setting) {
     if (!valid_utf8(setting)) return bad_input("the setting {} is not valid UTF-8 text", shown(Json(setting)));
     const std::string key = setting.substr(0, equals);
     const std::string value = setting.substr(equals + 1);
-    const std::vector<FieldInfo> fields = plan_fields();
+    static const std::vector<FieldInfo> fields = plan_fields();
     const auto is_key = [&](const FieldInfo& field) { return field.key == key; };
     if (std::none_of(fields.begin(), fields.end(), is_key)) return bad_input("{}", unknown_key(key));
 

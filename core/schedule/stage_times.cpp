@@ -4,41 +4,12 @@
 #include <numeric>
 
 #include "core/plan/recompute.h"
+#include "core/schedule/layer_flops.h"
 #include "core/schedule/partition.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {
 namespace {
-
-/// Forward FLOPs a token, as doubles: only their ratios are used.
-struct LayerFlops {
-    double attention_core = 0;  ///< scores and their product with the values
-    double rest = 0;            ///< every other matrix product
-    double total() const { return attention_core + rest; }
-};
-
-// A matrix of n parameters costs 2 n FLOPs a token (Kaplan 2020, section 2.1).
-LayerFlops layer_flops(const Plan& plan, bool decoder) {
-    const auto& m = plan.model;
-    const double h = static_cast<double>(m.hidden_size), f = static_cast<double>(m.ffn_hidden_size);
-    const double q = static_cast<double>(m.num_heads) * static_cast<double>(m.head_size());
-    const double kv = static_cast<double>(m.num_kv_heads) * static_cast<double>(m.head_size());
-    const double s = static_cast<double>(plan.data.sequence_length);
-
-    const double attention = 2 * (2 * h * q + 2 * h * kv);
-    const double mlp = 2 * (m.gated_mlp() ? 3 : 2) * h * f;
-    const double experts = static_cast<double>(m.experts_per_token) * mlp + 2 * h * static_cast<double>(m.num_experts);
-    const double scores = 4 * s * q;
-    // Flash kernels skip the masked half of a causal decoder; eager attention computes it.
-    const bool half = decoder && plan.numerics.attention == Attention::Flash;
-
-    LayerFlops flops{half ? scores / 2 : scores, attention + (m.moe() ? experts : mlp)};
-    if (m.encoder_decoder() && decoder) {
-        flops.attention_core += scores;
-        flops.rest += attention;
-    }
-    return flops;
-}
 
 double recomputed(const LayerFlops& flops, Recompute mode) {
     if (mode == Recompute::Full) return flops.total();

@@ -38,6 +38,8 @@ inline constexpr const char* tokens_per_second = "tokens_per_second";  // all ra
 inline constexpr const char* step_time = "step_time";                  // s, of the recording rank
 inline constexpr const char* memory = "memory";                        // bytes now, of the recording rank
 inline constexpr const char* memory_peak = "memory_peak";
+/// CPU ranks: the step's own.
+inline constexpr const char* memory_step_peak = "memory_step_peak";
 inline constexpr const char* layer_norm_prefix = "grad_norm/";
 }  // namespace series
 

@@ -72,5 +72,39 @@ TEST_F(EstimateTest, PlanMayStandBehindTheSettings) {
     EXPECT_EQ(json["model"]["parameters"], 124439808);  // transformers' GPT2LMHeadModel
 }
 
+TEST_F(EstimateTest, WhatDoesNotFitComesWithWhatWouldMakeItFit) {
+    const std::vector<std::string> call{"estimate", "llama-7b-4xa100", "--set", "layout.zero_stage=0",
+                                        "layout.micro_batch=4"};
+    const Output text = plimsoll(call);
+    EXPECT_EQ(text.code, 0) << text.err;
+    for (const char* part :
+         {"Does not fit", "Why", "What would make it fit", "ZeRO-3", "The cheapest that makes it fit"})
+        EXPECT_THAT(text.out, HasSubstr(part));
+
+    auto with_json = call;
+    with_json.insert(with_json.begin() + 2, "--json");
+    const Json json = json_of(plimsoll(with_json));
+    ASSERT_FALSE(json["set"].is_null());
+    ASSERT_GE(json["remedies"].size(), 5U);
+    auto cured = with_json;
+    for (const Json& setting : json["set"]["settings"]) cured.push_back(setting.get<std::string>());
+    const Json after = json_of(plimsoll(cured));
+    EXPECT_FALSE(after.contains("remedies"));
+    const auto fullest = [](const Json& estimate) {
+        Bytes most = 0;
+        for (const Json& stage : estimate["ranks"]) most = std::max(most, stage["total_bytes"].get<Bytes>());
+        return most;
+    };
+    EXPECT_EQ(json["set"]["saves_bytes"].get<Bytes>(), fullest(json) - fullest(after));
+}
+
+TEST_F(EstimateTest, RemediesAreShownOfAPlanThatFitsWhenAskedFor) {
+    const Output text = plimsoll({"estimate", "llama-7b-4xa100", "--remedies"});
+    EXPECT_THAT(text.out, HasSubstr("What would save more"));
+    EXPECT_THAT(text.out, HasSubstr("ZeRO-3"));
+    const Output silent = plimsoll({"estimate", "llama-7b-4xa100"});
+    EXPECT_THAT(silent.out, ::testing::Not(HasSubstr("What would save more")));
+}
+
 }  // namespace
 }  // namespace plimsoll

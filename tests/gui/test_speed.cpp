@@ -5,7 +5,9 @@
 #include <iostream>
 
 #include "tests/gui/gui_fixture.h"
+#include "ui/pages/layout_page.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/remedies_panel.h"
 #include "ui/plots/line_plot.h"
 #include "ui/widgets/gantt.h"
 
@@ -61,6 +63,16 @@ TEST_F(GuiTest, SpeedOfTheRedrawOfAnEdit) {
             report(pageName(page).toStdString() + ", " + key, times);
         }
     }
+    // With everything open that follows the plan.
+    window_->showPage(PageId::Layout);
+    qobject_cast<LayoutPage*>(window_->pageWidget(PageId::Layout))->keepBaseline()->setChecked(true);
+    window_->remedies()->show();
+    QTest::qWait(200);
+    std::vector<double> open;
+    for (int i = 0; i < 20; ++i)
+        open.push_back(redraw(*window_, QStringLiteral("layout.micro_batch"), QString::number(2 - i % 2)));
+    report("Layout with comparison and remedies, layout.micro_batch", open);
+
     std::vector<double> numbers;
     for (int i = 0; i < 20; ++i) {
         QElapsedTimer timer;

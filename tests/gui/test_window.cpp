@@ -94,7 +94,7 @@ TEST_F(GuiTest, TheSearchShowsASettingWithoutUse) {
 
 TEST_F(GuiTest, ShortcutsGoToEachPage) {
     for (int i = 0; i < pageCount; ++i) {
-        QTest::keyClick(window_.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+        QTest::keyClick(window_.get(), static_cast<Qt::Key>(Qt::Key_0 + (i + 1) % 10), Qt::ControlModifier);
         EXPECT_EQ(static_cast<int>(window_->page()), i);
     }
 }

@@ -20,7 +20,11 @@
 namespace plimsoll::ui {
 
 LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
-    : Page(tr("Layout"), parent), model_(model), terms_(termHeaders(), {1}), recompute_(recomputeHeaders(), {1, 2}) {
+    : Page(tr("Layout"), parent),
+      model_(model),
+      terms_(termHeaders(), {1}),
+      comparison_(comparisonHeaders(), {1, 2, 3}),
+      recompute_(recomputeHeaders(), {1, 2}) {
     makeLeft();
     QVBoxLayout* right = addColumn(1);
     pipeline_ = new Card(tr("Pipeline"), this);
@@ -36,6 +40,7 @@ LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
     makeLower(right);
     right->addStretch(1);
     connect(model_, &PlanModel::changed, this, &LayoutPage::refresh);
+    setBaseline(false);
     refresh();
 }
 
@@ -75,21 +80,49 @@ void LayoutPage::makeMemory(QVBoxLayout* column) {
     stage_ = new ComboBox(memory_);
     stage_->setAccessibleName(tr("Stage whose memory is shown"));
     memory_->addToTitle(stage_);
-    auto* table = new FactTable(tr("Memory by term"), memory_);
-    table->setModel(&terms_);
-    table->setStretch(2);
-    table->setColumnLimit(3, 200);
-    table->setDropsColumns(true);
-    table->setWholeHeight(true);
-    memory_->body()->addWidget(table);
+    keep_ = new QPushButton(memory_);
+    keep_->setProperty("link", true);
+    keep_->setCheckable(true);
+    keep_->setAccessibleName(tr("Compare the memory with what it is now"));
+    memory_->addToTitle(keep_);
+    kept_ = new WrapLabel(memory_);
+    kept_->setProperty("tone", "muted");
+    memory_->body()->addWidget(kept_);
+    term_table_ = makeTermTable(tr("Memory by term"), &terms_, 2);
+    term_table_->setColumnLimit(3, 200);
+    comparison_table_ = makeTermTable(tr("Memory by term, before and after"), &comparison_, 4);
     term_ = new WrapLabel(memory_);
     term_->setProperty("tone", "muted");
     term_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     memory_->body()->addWidget(term_);
-    chosen_ = table->selectionModel();
-    connect(chosen_, &QItemSelectionModel::currentRowChanged, this, &LayoutPage::refreshTerm);
+    connect(keep_, &QPushButton::toggled, this, &LayoutPage::setBaseline);
     column->addWidget(memory_);
     connect(stage_, &QComboBox::currentIndexChanged, this, &LayoutPage::refreshMemory);
+}
+
+FactTable* LayoutPage::makeTermTable(const QString& name, TextTable* rows, int formulaColumn) {
+    auto* table = new FactTable(name, memory_);
+    table->setModel(rows);
+    table->setStretch(formulaColumn);
+    table->setDropsColumns(true);
+    table->setWholeHeight(true);
+    memory_->body()->addWidget(table);
+    connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LayoutPage::refreshTerm);
+    return table;
+}
+
+void LayoutPage::setBaseline(bool kept) {
+    const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
+    baseline_.reset();
+    if (kept && memory) baseline_ = MemoryBaseline{*memory, planSummary(model_->plan())};
+    keep_->setChecked(baseline_.has_value());
+    keep_->setText(baseline_ ? tr("End the comparison") : tr("Compare with now"));
+    keep_->setToolTip(baseline_ ? tr("Back to the memory as it is")
+                                : tr("Keeps the memory as it is now; later edits show what each term gains or loses"));
+    kept_->setVisible(baseline_.has_value());
+    term_table_->setVisible(!baseline_);
+    comparison_table_->setVisible(baseline_.has_value());
+    refreshMemory();
 }
 
 void LayoutPage::makeLower(QVBoxLayout* column) {
@@ -160,16 +193,23 @@ void LayoutPage::refreshStages() {
 }
 
 void LayoutPage::refreshTerm() {
-    const TextRow row = terms_.rows().value(chosen_->currentIndex().row());
-    const QString formula = row.cells.value(2);
-    term_->setText(formula.isEmpty() ? tr("Choose a term to read its whole formula and where it comes from.")
-                                     : QStringLiteral("%1: %2\n%3").arg(row.cells[0], formula, row.cells.value(3)));
+    const TextTable& shown = baseline_ ? comparison_ : terms_;
+    const FactTable* table = baseline_ ? comparison_table_ : term_table_;
+    const TextRow row = shown.rows().value(table->currentIndex().row());
+    const QString formula = row.cells.value(baseline_ ? 4 : 2);
+    if (formula.isEmpty())
+        term_->setText(tr("Choose a term to read its whole formula and where it comes from."));
+    else if (baseline_)
+        term_->setText(QStringLiteral("%1: %2").arg(row.cells[0], formula));
+    else
+        term_->setText(QStringLiteral("%1: %2\n%3").arg(row.cells[0], formula, row.cells.value(3)));
 }
 
 void LayoutPage::refreshMemory() {
     const std::optional<MemoryEstimate>& memory = model_->lastGood().memory;
     if (!memory || memory->stages.empty()) {
         terms_.setRows({});
+        comparison_.setRows({});
         term_->clear();
         recompute_.setRows({});
         for (Card* card : {memory_, activations_}) card->setFact({});
@@ -179,6 +219,15 @@ void LayoutPage::refreshMemory() {
     const auto index = static_cast<std::size_t>(std::clamp(stage_->currentIndex(), 0, stage_->count() - 1));
     const RankMemory& stage = memory->stages[std::min(index, memory->stages.size() - 1)];
     terms_.setRows(termRows(stage));
+    if (baseline_) {
+        const RankMemory& before = baselineRank(*baseline_, index, memory->stages.size());
+        comparison_.setRows(comparisonRows(before, stage));
+        kept_->setText(
+            tr("Before: %1, %2, %3")
+                .arg(baseline_->name,
+                     before.label == stage.label ? tr("the same ranks") : QString::fromStdString(before.label),
+                     bytesText(before.total())));
+    }
     refreshTerm();
     memory_->setFact(stageWords(stage));
     memory_->setValue(partOf(stage.total(), memory->usable));

@@ -2,16 +2,18 @@
 // The Layout page: the numbers at the left; the pipeline, the memory by term and the rules of thumb at the right.
 #pragma once
 
+#include "ui/models/term_comparison.h"
 #include "ui/models/text_table.h"
 #include "ui/pages/page.h"
 
 class QComboBox;
-class QItemSelectionModel;
 class QLabel;
+class QPushButton;
 
 namespace plimsoll::ui {
 
 class Card;
+class FactTable;
 class Gantt;
 class PlanModel;
 
@@ -22,6 +24,9 @@ public:
 
     Gantt* gantt() const { return gantt_; }
     const TextTable& terms() const { return terms_; }
+    const TextTable& comparison() const { return comparison_; }
+    /// Keeps the memory as it is now, to compare later edits with; or forgets it.
+    QPushButton* keepBaseline() const { return keep_; }
 
 signals:
     void pipelineRequested();
@@ -32,6 +37,8 @@ protected:
 private:
     void makeLeft();
     void makeMemory(QVBoxLayout* column);
+    FactTable* makeTermTable(const QString& name, TextTable* rows, int formulaColumn);
+    void setBaseline(bool kept);
     void makeLower(QVBoxLayout* column);
     void refresh();
     void refreshPipeline();
@@ -41,7 +48,9 @@ private:
 
     PlanModel* model_;
     TextTable terms_;
+    TextTable comparison_;
     TextTable recompute_;
+    std::optional<MemoryBaseline> baseline_;
     Card* layout_ = nullptr;
     Card* pipeline_ = nullptr;
     Card* memory_ = nullptr;
@@ -51,7 +60,10 @@ private:
     QBoxLayout* lower_ = nullptr;
     QComboBox* stage_ = nullptr;
     QLabel* term_ = nullptr;  ///< formula and source of the chosen row, uncut
-    QItemSelectionModel* chosen_ = nullptr;
+    QPushButton* keep_ = nullptr;
+    QLabel* kept_ = nullptr;
+    FactTable* term_table_ = nullptr;
+    FactTable* comparison_table_ = nullptr;
 };
 
 }  // namespace plimsoll::ui

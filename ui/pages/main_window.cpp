@@ -16,9 +16,12 @@
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
+#include "ui/pages/lessons_page.h"
+#include "ui/pages/memory_page.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/pipeline_page.h"
 #include "ui/pages/recipe_page.h"
+#include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/pages/watch_page.h"
@@ -42,7 +45,9 @@ MainWindow::MainWindow(QWidget* parent)
     resize(1440, 900);
     setMinimumSize(960, 620);
     makePages();
-    waterline_ = new Waterline(&plan_, this);  // after the pages, as Tab walks them
+    // After the pages, as Tab walks them.
+    remedies_ = new RemediesPanel(&plan_, this);
+    waterline_ = new Waterline(&plan_, this);
     makeActions();
     arrange();
 
@@ -50,6 +55,8 @@ MainWindow::MainWindow(QWidget* parent)
     connect(top_->search(), &SearchField::opened, this,
             [this] { top_->search()->commands()->setCommands(commands()); });
     connect(waterline_, &Waterline::fieldRequested, this, &MainWindow::focusField);
+    connect(waterline_, &Waterline::remediesRequested, this,
+            [this] { remedies_->setVisible(!remedies_->isVisible()); });
     connect(controls_, &RunControls::trainRequested, this, &MainWindow::train);
     connect(controls_, &RunControls::stopRequested, this, [this] {
         if (!run_->requestStop()) banner_->say("bad", tr("The run cannot be told to stop: %1").arg(run_->problem()));
@@ -91,10 +98,14 @@ void MainWindow::makePages() {
     pages_->addWidget(layout);
     pipeline_page_ = new PipelinePage(&plan_, pages_);
     pages_->addWidget(pipeline_page_);
+    memory_page_ = new MemoryPage(&plan_, pages_);
+    pages_->addWidget(memory_page_);
     pages_->addWidget(new RecipePage(&plan_, pages_));
     pages_->addWidget(new DataPage(&plan_, pages_));
     pages_->addWidget(watch_page_);
     pages_->addWidget(export_page_);
+    lessons_page_ = new LessonsPage(&plan_, pages_);
+    pages_->addWidget(lessons_page_);
     connect(layout, &LayoutPage::pipelineRequested, this, [this] { showPage(PageId::Pipeline); });
     connect(pipeline_page_, &PipelinePage::failed, this,
             [this](const QString& sentence) { banner_->say("bad", sentence); });
@@ -113,6 +124,7 @@ void MainWindow::arrange() {
     right->setSpacing(0);
     right->addWidget(banner_);
     right->addWidget(pages_, 1);
+    right->addWidget(remedies_);
     right->addWidget(waterline_);
     auto* lower = new QHBoxLayout;
     lower->setSpacing(0);

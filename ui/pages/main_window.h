@@ -19,9 +19,12 @@ namespace plimsoll::ui {
 class Banner;
 class ExportPage;
 class HardwarePage;
+class LessonsPage;
+class MemoryPage;
 class ModelPage;
 class Page;
 class PipelinePage;
+class RemediesPanel;
 class RunControls;
 class RunModel;
 class TopBar;
@@ -53,12 +56,15 @@ public:
     QWidget* pageWidget(PageId page) const { return pages_->widget(static_cast<int>(page)); }
 
     Waterline* waterline() const { return waterline_; }
+    RemediesPanel* remedies() const { return remedies_; }
     Banner* banner() const { return banner_; }
     TopBar* topBar() const { return top_; }
     RunControls* runControls() const { return controls_; }
     ModelPage* modelPage() const { return model_page_; }
     HardwarePage* hardwarePage() const { return hardware_page_; }
     PipelinePage* pipelinePage() const { return pipeline_page_; }
+    MemoryPage* memoryPage() const { return memory_page_; }
+    LessonsPage* lessonsPage() const { return lessons_page_; }
     ExportPage* exportPage() const { return export_page_; }
     WatchPage* watchPage() const { return watch_page_; }
 
@@ -100,10 +106,13 @@ private:
     Navigation* navigation_;
     Banner* banner_;
     QStackedWidget* pages_;
+    RemediesPanel* remedies_ = nullptr;
     Waterline* waterline_ = nullptr;
     ModelPage* model_page_ = nullptr;
     HardwarePage* hardware_page_ = nullptr;
     PipelinePage* pipeline_page_ = nullptr;
+    MemoryPage* memory_page_ = nullptr;
+    LessonsPage* lessons_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
     QString refused_;       ///< why the plan was not trained, while that is shown

@@ -16,6 +16,7 @@
 #include "ui/pages/main_window.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/widgets/search_field.h"
@@ -77,6 +78,8 @@ void MainWindow::makeActions() {
 
     export_ = addAction(tr("Export to DeepSpeed"), QKeySequence(QStringLiteral("Ctrl+E")),
                         [this] { showPage(PageId::Export); });
+    addAction(tr("Why, and what would make it fit"), QKeySequence(QStringLiteral("Ctrl+Shift+F")),
+              [this] { remedies_->setVisible(!remedies_->isVisible()); });
     addAction(tr("Train"), QKeySequence(QStringLiteral("Ctrl+Return")), [this] { train(); });
     addAction(tr("Stop the run after this step"), {}, [this] { emit controls_->stopRequested(); });
     addAction(tr("Stop the run now"), {}, [this] { emit controls_->killRequested(); });
@@ -84,7 +87,7 @@ void MainWindow::makeActions() {
               [this] { top_->search()->begin(); });
     for (int i = 0; i < pageCount; ++i) {
         const auto page = static_cast<PageId>(i);
-        addAction(tr("Go to %1").arg(pageName(page)), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)),
+        addAction(tr("Go to %1").arg(pageName(page)), QKeySequence(pageShortcut(page)),
                   [this, page] { showPage(page); });
     }
 }

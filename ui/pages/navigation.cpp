@@ -23,10 +23,12 @@ constexpr Entry entries[] = {
     {PageId::Hardware, QT_TRANSLATE_NOOP("Navigation", "Hardware"), nullptr},
     {PageId::Layout, QT_TRANSLATE_NOOP("Navigation", "Layout"), nullptr},
     {PageId::Pipeline, QT_TRANSLATE_NOOP("Navigation", "Pipeline"), nullptr},
+    {PageId::Memory, QT_TRANSLATE_NOOP("Navigation", "Memory"), nullptr},
     {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr},
     {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr},
     {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN")},
     {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE")},
+    {PageId::Lessons, QT_TRANSLATE_NOOP("Navigation", "Lessons"), QT_TRANSLATE_NOOP("Navigation", "LEARN")},
 };
 static_assert(std::size(entries) == pageCount);
 
@@ -35,6 +37,8 @@ static_assert(std::size(entries) == pageCount);
 QString pageName(PageId page) {
     return QCoreApplication::translate("Navigation", entries[static_cast<std::size_t>(page)].name);
 }
+
+QString pageShortcut(PageId page) { return QStringLiteral("Ctrl+%1").arg((static_cast<int>(page) + 1) % 10); }
 
 std::optional<PageId> pageByName(const QString& name) {
     for (const Entry& entry : entries)
@@ -64,7 +68,7 @@ Navigation::Navigation(QWidget* parent) : QWidget(parent) {
         auto* button = new QPushButton(pageName(entry.page), this);
         button->setCheckable(true);
         button->setAccessibleName(button->text());
-        button->setToolTip(tr("%1 (Ctrl+%2)").arg(button->text()).arg(number + 1));
+        button->setToolTip(tr("%1 (%2)").arg(button->text(), pageShortcut(entry.page)));
         buttons_.addButton(button, number);
         column->addWidget(button);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where you are: the pages in three groups, at the left.
+// Where you are: the pages in four groups, at the left.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,13 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Pipeline, Recipe, Data, Watch, Export };
-inline constexpr int pageCount = 8;
+enum class PageId { Model, Hardware, Layout, Pipeline, Memory, Recipe, Data, Watch, Export, Lessons };
+inline constexpr int pageCount = 10;
 
 /// "Model", translated.
 QString pageName(PageId page);
+/// Ctrl and the page's digit; the tenth page has 0.
+QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
 std::optional<PageId> pageByName(const QString& name);
 

@@ -21,6 +21,7 @@ QLabel[tone="accent"] { color: @accent; }
 QFrame#Card { background: @surface; border: 1px solid @line; border-radius: 6px; }
 QFrame#Rule { background: @line; border: none; max-height: 1px; min-height: 1px; }
 QWidget#TopBar { background: @surface; border-bottom: 1px solid @line; }
+QFrame#Remedies { background: @surface; border: none; border-top: 1px solid @line; }
 QWidget#Waterline { background: @surface; border-top: 1px solid @line; }
 QFrame#Banner { background: @surface; border: none; border-bottom: 1px solid @line; border-left: 4px solid @accent; }
 QFrame#Banner[tone="bad"] { border-left-color: @water; }

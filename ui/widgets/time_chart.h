@@ -24,7 +24,7 @@ public:
     double xOf(double time) const;
     double timeAt(double x) const;
     /// Where time is drawn, over the whole height.
-    QRectF plotArea() const;
+    virtual QRectF plotArea() const;
 
 protected:
     static constexpr double axisHeight = 24;

@@ -19,6 +19,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
       detail_(new WrapLabel(this)),
       figures_(new WrapLabel(this)),
       states_(new WrapLabel(this)),
+      why_(new QPushButton(this)),
       show_(new QPushButton(tr("Show the field"), this)) {
     setObjectName(QStringLiteral("Waterline"));
     setAttribute(Qt::WA_StyledBackground);
@@ -29,7 +30,9 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     figures_->setTextFormat(Qt::RichText);
     figures_->setAccessibleName(tr("Figures"));
     figures_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    show_->setProperty("link", true);
+    for (QPushButton* link : {why_, show_}) link->setProperty("link", true);
+    why_->setAccessibleName(tr("Why, and what would make it fit"));
+    why_->setToolTip(tr("What dominates the fullest rank, and each change that would need less (Ctrl+Shift+F)"));
     show_->setAccessibleName(tr("Show the field that is wrong"));
 
     auto* words = new QVBoxLayout;
@@ -38,6 +41,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     words->addWidget(detail_);
     words->addWidget(figures_);
     words->addWidget(states_);
+    words->addWidget(why_, 0, Qt::AlignLeft);
     words->addWidget(show_, 0, Qt::AlignLeft);
     words->addStretch(1);
     auto* side = new QWidget(this);
@@ -54,6 +58,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 
     connect(model_, &PlanModel::changed, this, &Waterline::refresh);
+    connect(why_, &QPushButton::clicked, this, &Waterline::remediesRequested);
     connect(show_, &QPushButton::clicked, this, [this] { emit fieldRequested(problem_key_); });
     refresh();
 }
@@ -72,7 +77,9 @@ void Waterline::refresh() {
     else
         bars_->setBars({}, 0);
     bars_->setDimmed(!good);
-    for (QLabel* label : {detail_, figures_, states_}) label->setVisible(good);
+    for (QWidget* part : {static_cast<QWidget*>(detail_), static_cast<QWidget*>(figures_),
+                          static_cast<QWidget*>(states_), static_cast<QWidget*>(why_)})
+        part->setVisible(good);
     if (!good) {
         const QList<FieldProblem> problems = model_->problems();
         setTone("bad");
@@ -88,6 +95,7 @@ void Waterline::refresh() {
     headline_->setFont(uiFont(1.5, true));
     headline_->setText(verdict.headline);
     detail_->setText(verdict.detail);
+    why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
     figures_->setText(figuresOf(numbers, model_->plan()));
     states_->setText(statesOf(*numbers.memory, model_->plan()));
 }

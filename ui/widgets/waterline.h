@@ -21,10 +21,13 @@ public:
     QString headline() const { return headline_->text(); }
     QString detail() const { return detail_->text(); }
     QString figures() const { return figures_->text(); }
+    QPushButton* why() const { return why_; }
 
 signals:
     /// The person wants to see the field that is wrong.
     void fieldRequested(const QString& key);
+    /// The person asks why it fits or not, and what would change that.
+    void remediesRequested();
 
 private:
     void refresh();
@@ -36,6 +39,7 @@ private:
     QLabel* detail_;
     QLabel* figures_;
     QLabel* states_;
+    QPushButton* why_;
     QPushButton* show_;
     QString problem_key_;
 };

@@ -24,7 +24,7 @@ public:
 
     void writeTable(TableText& table) const override;
 
-    QSize sizeHint() const override { return {620, 104}; }
+    QSize sizeHint() const override { return {620, 118}; }
     QSize minimumSizeHint() const override { return {260, 104}; }
     static constexpr int mostBars = 4;
 

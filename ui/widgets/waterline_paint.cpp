@@ -22,8 +22,10 @@ void WaterlineBarsView::paintBar(QPainter& painter, std::size_t bar) const {
     const QRectF row = rowRect(bar);
     painter.setFont(uiFont(-0.75));
     painter.setPen(theme.ink);
-    painter.drawText(QRectF(0, row.top(), label_width_ + 8, row.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                     shown.label);
+    // Text may be taller than a bar among many.
+    const QRectF line_of_text = row.adjusted(0, -4, 0, 4);
+    painter.drawText(QRectF(0, line_of_text.top(), label_width_ + 8, line_of_text.height()),
+                     Qt::AlignLeft | Qt::AlignVCenter, shown.label);
     for (std::size_t i = 0; i < shown.bytes.size(); ++i) {
         const QRectF part = segment(bar, i);
         if (part.width() <= 0) continue;
@@ -38,8 +40,8 @@ void WaterlineBarsView::paintBar(QPainter& painter, std::size_t bar) const {
     if (textAt - 2 < line && textAt + number_width_ + 4 > line) textAt = line + 8;
     painter.setPen(shown.total > usable_ ? theme.water : theme.ink);
     painter.setFont(uiFont(-0.75, shown.total > usable_));
-    painter.drawText(QRectF(textAt, row.top(), width() - textAt, row.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                     bytesText(shown.total));
+    painter.drawText(QRectF(textAt, line_of_text.top(), width() - textAt, line_of_text.height()),
+                     Qt::AlignLeft | Qt::AlignVCenter, bytesText(shown.total));
     if (hasFocus() && bar == bar_) {
         painter.setPen(QPen(theme.ink, 2));
         painter.setBrush(Qt::NoBrush);

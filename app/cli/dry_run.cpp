@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll dry-run: a training step of any rank without its memory, allocation by allocation.
+#include "core/run/dry_run_process.h"
+
+#include <charconv>
+#include <optional>
+
+#include "app/cli/command.h"
+#include "app/cli/dry_run_report.h"
+#include "app/cli/plan_arguments.h"
+#include "app/cli/terminal.h"
+#include "core/allocator/allocator_settings.h"
+#include "core/estimate/estimate.h"
+#include "core/plan/gpu.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+struct Arguments {
+    PlanArguments plan;
+    std::string gpu, rank = "0";
+    std::string timeline, trace;
+    std::string allocator_settings;
+    bool json = false;
+    bool all_micro_batches = false;
+};
+
+Result<Plan> on_gpu(Plan plan, const std::string& name) {
+    if (name.empty()) return plan;
+    if (name == "cpu") {
+        plan.cluster.gpu = "cpu";
+    } else {
+        const auto gpu = find_gpu(name);
+        if (!gpu) return tl::unexpected(gpu.error());
+        plan.cluster.gpu = gpu->name;
+    }
+    plan.cluster.usable_gib = 0;  // what the plan said was about another card
+    return plan;
+}
+
+std::int64_t ranks_a_stage(const Plan& plan) { return plan.layout.world_size() / plan.layout.pp; }
+
+/// One rank, or with "all" the first of each pipeline stage: the others of a stage are like it.
+Result<std::vector<int>> ranks_of(const Plan& plan, const std::string& text) {
+    const std::int64_t world = plan.layout.world_size();
+    std::vector<int> ranks;
+    if (text == "all") {
+        for (std::int64_t stage = 0; stage < plan.layout.pp; ++stage) {
+            ranks.push_back(static_cast<int>(stage * ranks_a_stage(plan)));
+        }
+        return ranks;
+    }
+    int rank = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error != std::errc() || end != text.data() + text.size() || rank < 0 || rank >= world) {
+        return bad_input("--rank is a number from 0 to {} or \"all\" (one of each pipeline stage), not \"{}\"",
+                         world - 1, text);
+    }
+    return std::vector<int>{rank};
+}
+
+/// Usable memory of the card less what never goes through PyTorch's allocator: the CUDA context and NCCL, as the closed
+/// form has them.
+Result<Bytes> for_tensors(const Plan& plan) {
+    if (plan.cluster.gpu == "cpu") return Bytes{0};
+    const auto estimate = estimate_memory(plan);
+    if (!estimate) return tl::unexpected(estimate.error());
+    Bytes bytes = estimate->usable;
+    for (const char* key : {"cuda_context", "nccl"}) {
+        if (const Term* term = estimate->fullest().find(key)) bytes -= term->bytes;
+    }
+    return std::max<Bytes>(bytes, 1);
+}
+
+Result<int> dry_run(Arguments& arguments) {
+    const auto plan = arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); });
+    if (!plan) return tl::unexpected(plan.error());
+    if (const auto settings = parse_allocator_settings(arguments.allocator_settings); !settings) {
+        return tl::unexpected(settings.error());
+    }
+    const auto ranks = ranks_of(*plan, arguments.rank);
+    if (!ranks) return tl::unexpected(ranks.error());
+    const auto capacity = for_tensors(*plan);
+    if (!capacity) return tl::unexpected(capacity.error());
+    DryRunRequest request;
+    request.ranks = *ranks;
+    request.allocator_settings = arguments.allocator_settings;
+    request.capacity = *capacity;
+    request.timeline = arguments.timeline;
+    request.trace = arguments.trace;
+    request.all_micro_batches = arguments.all_micro_batches;
+    auto figures = run_dry(*plan, request);
+    if (!figures) return tl::unexpected(figures.error());
+    for (Json& rank : figures->at("ranks")) {
+        rank["stage"] = rank.at("rank").get<std::int64_t>() / ranks_a_stage(*plan);
+        rank["stage_ranks"] = ranks_a_stage(*plan);
+    }
+    say(arguments.json ? figures->dump(2) + "\n" : dry_run_report(*figures));
+    return 0;
+}
+
+}  // namespace
+
+void add_dry_run(CLI::App& app, Work& work) {
+    CLI::App* command = add_command(
+        app, "dry-run", "The engine's own training step without its memory: what each allocation of a rank would be");
+    const auto arguments = std::make_shared<Arguments>();
+    arguments->plan.add_to(*command);
+    command->add_option("--rank", arguments->rank, "A rank, or all: one of each pipeline stage")
+        ->type_name("R")
+        ->capture_default_str();
+    command->add_option("--gpu", arguments->gpu, "GPU of the catalogue (\"A100 SXM4 80GB\", h100), or cpu")
+        ->type_name("NAME");
+    command
+        ->add_option("--allocator-settings", arguments->allocator_settings,
+                     "As PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True,max_split_size_mb:128,"
+                     "garbage_collection_threshold:0.8,roundup_power2_divisions:8")
+        ->type_name("NAME:VALUE,…");
+    command->add_option("--timeline", arguments->timeline, "Write the memory over time of the first rank as JSON")
+        ->type_name("FILE");
+    command->add_option("--trace", arguments->trace, "Write each allocation and free of its step, one a line")
+        ->type_name("FILE");
+    command->add_flag("--all-micro-batches", arguments->all_micro_batches,
+                      "Go through all of them, also where the rest only repeats what some showed");
+    command->add_flag("--json", arguments->json, "JSON: peaks, categories and what stands at the peak, in bytes");
+    command->callback([arguments, &work] { work = [arguments] { return dry_run(*arguments); }; });
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/validate_engine_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "app/cli/bench_measure.h"
+#include "app/cli/terminal.h"
+#include "core/base/json.h"
+#include "core/plan/plan_io.h"
+#include "core/run/dry_run_process.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+constexpr double dry_run_limit = 0.005;
+
+using Settings = std::vector<std::string>;
+
+const Settings common{"model.num_layers=4", "model.hidden_size=128", "model.num_heads=4", "model.head_dim=0",
+                      "model.vocab_size=256", "layout.micro_batch=8", "data.sequence_length=128", "cluster.gpu=cpu",
+                      "layout.dp=2", "training.steps=2", "training.sample_every=0", "training.validate_every=0",
+                      "training.checkpoint_every=0", "training.threads=1", "lr.warmup_steps=0",
+                      // A router that learns may send every token the same way; the dry run spreads them evenly.
+                      "optimizer.lr=1e-6"};
+
+const std::vector<std::pair<std::string, Settings>> families{
+    {"gpt2",
+     {"model.family=gpt2", "model.norm=layernorm", "model.position=learned", "model.activation=gelu",
+      "model.num_kv_heads=4", "model.qkv_bias=true", "model.linear_bias=true", "model.tied_head=true",
+      "model.max_position=1024", "model.ffn_hidden_size=512", "numerics.attention=eager"}},
+    {"llama", {"model.family=llama", "model.num_kv_heads=2", "model.ffn_hidden_size=344", "numerics.attention=flash"}},
+    {"mixtral",
+     {"model.family=mixtral", "model.num_kv_heads=2", "model.ffn_hidden_size=344", "model.num_experts=4",
+      "model.experts_per_token=2", "numerics.attention=flash"}}};
+
+Result<std::vector<Variant>> combinations(const std::string& only) {
+    const auto demo = plan_from_argument("cpu-demo");
+    if (!demo) return tl::unexpected(demo.error());
+    std::vector<Variant> all;
+    for (const auto& [family, of_family] : families) {
+        for (const std::string dtype : {"fp32", "bf16"}) {
+            for (const std::string recompute : {"none", "selective", "full"}) {
+                for (int zero = 0; zero <= 3; ++zero) {
+                    Settings settings = common;
+                    settings.insert(settings.end(), of_family.begin(), of_family.end());
+                    settings.push_back(fmt::format("numerics.dtype={}", dtype));
+                    settings.push_back(fmt::format("layout.recompute={}", recompute));
+                    settings.push_back(fmt::format("layout.zero_stage={}", zero));
+                    Variant variant;
+                    variant.name = fmt::format("{} {} {} {}", family, dtype, recompute,
+                                               zero == 0 ? "DP" : fmt::format("ZeRO-{}", zero));
+                    if (variant.name.find(only) == std::string::npos) continue;
+                    auto plan = with_settings(demo->plan, settings);
+                    if (!plan) return tl::unexpected(plan.error());
+                    variant.plan = std::move(*plan);
+                    all.push_back(std::move(variant));
+                }
+            }
+        }
+    }
+    if (all.empty()) return bad_input("no combination has \"{}\" in its name; one is \"llama bf16 full ZeRO-2\"", only);
+    return all;
+}
+
+struct Row {
+    std::string name;
+    Bytes measured = 0, closed_form = 0, dry_run = 0;
+    double error(Bytes predicted) const { return static_cast<double>(predicted) / static_cast<double>(measured) - 1; }
+};
+
+Result<Bytes> dry_peak(const Plan& plan) {
+    DryRunRequest request;
+    request.ranks.clear();
+    for (std::int64_t rank = 0; rank < plan.layout.world_size(); ++rank)
+        request.ranks.push_back(static_cast<int>(rank));
+    const auto figures = run_dry(plan, request);
+    if (!figures) return tl::unexpected(figures.error());
+    Bytes peak = 0;
+    for (const Json& rank : figures->at("ranks")) peak = std::max(peak, rank.at("peak").get<Bytes>());
+    return peak;
+}
+
+struct Summary {
+    double closed_form_mean = 0, closed_form_worst = 0, dry_run_mean = 0, dry_run_worst = 0;
+    std::size_t exact = 0;
+};
+
+Summary summary_of(const std::vector<Row>& rows) {
+    Summary summary;
+    const auto count = static_cast<double>(rows.size());
+    for (const Row& row : rows) {
+        const double closed = std::abs(row.error(row.closed_form)), dry = std::abs(row.error(row.dry_run));
+        summary.closed_form_mean += closed / count;
+        summary.dry_run_mean += dry / count;
+        summary.closed_form_worst = std::max(summary.closed_form_worst, closed);
+        summary.dry_run_worst = std::max(summary.dry_run_worst, dry);
+        if (row.dry_run == row.measured) ++summary.exact;
+    }
+    return summary;
+}
+
+Json in_json(const std::vector<Row>& rows, const Summary& summary) {
+    Json json{{"rows", Json::array()}};
+    for (const Row& row : rows) {
+        json["rows"].push_back({{"name", row.name},
+                                {"measured", row.measured},
+                                {"closed_form", row.closed_form},
+                                {"closed_form_error", row.error(row.closed_form)},
+                                {"dry_run", row.dry_run},
+                                {"dry_run_error", row.error(row.dry_run)}});
+    }
+    json["summary"] = {{"rows", rows.size()},
+                       {"closed_form_mean_error", summary.closed_form_mean},
+                       {"closed_form_worst_error", summary.closed_form_worst},
+                       {"dry_run_mean_error", summary.dry_run_mean},
+                       {"dry_run_worst_error", summary.dry_run_worst},
+                       {"dry_run_exact", summary.exact}};
+    return json;
+}
+
+std::string in_words(const std::vector<Row>& rows, const Summary& summary) {
+    std::string text = fmt::format("{:<32} {:>13} {:>13} {:>9} {:>13} {:>9}\n", "two CPU ranks", "measured B",
+                                   "closed form", "off by", "dry run", "off by");
+    for (const Row& row : rows) {
+        text += fmt::format("{:<32} {:>13} {:>13} {:>+8.2f}% {:>13} {:>+8.3f}%\n", row.name, format_count(row.measured),
+                            format_count(row.closed_form), 100 * row.error(row.closed_form), format_count(row.dry_run),
+                            100 * row.error(row.dry_run));
+    }
+    return text + fmt::format(
+                      "{} combinations. Closed form: off by {:.2f} % in the mean, {:.2f} % at most. Dry run: "
+                      "{:.3f} % in the mean, {:.3f} % at most, {} to the byte.\n",
+                      rows.size(), 100 * summary.closed_form_mean, 100 * summary.closed_form_worst,
+                      100 * summary.dry_run_mean, 100 * summary.dry_run_worst, summary.exact);
+}
+
+}  // namespace
+
+Result<int> validate_engine_memory(const EngineMemoryArguments& arguments) {
+    const auto variants = combinations(arguments.only);
+    if (!variants) return tl::unexpected(variants.error());
+    if (auto good = check_variants(*variants); !good) return tl::unexpected(good.error());
+    std::vector<Row> rows;
+    for (const Variant& variant : *variants) {
+        Row row;
+        row.name = variant.name;
+        const auto dry = dry_peak(variant.plan);
+        if (!dry) return tl::unexpected(dry.error());
+        row.dry_run = *dry;
+        rows.push_back(std::move(row));
+    }
+    const auto measured = measure(*variants, 1);
+    if (!measured) return tl::unexpected(measured.error());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Measured& one = (*measured)[i];
+        if (one.step_peak.empty()) return failed("\"{}\" recorded no memory of its steps", rows[i].name);
+        rows[i].measured = *std::max_element(one.step_peak.begin(), one.step_peak.end());
+        rows[i].closed_form = one.estimate;
+    }
+    const Summary summary = summary_of(rows);
+    say(arguments.json ? in_json(rows, summary).dump(2) + "\n" : in_words(rows, summary));
+    return summary.dry_run_worst <= dry_run_limit ? 0 : 1;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll validate memory --engine: the engine's own peaks beside what was predicted.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+
+namespace plimsoll::cli {
+
+struct EngineMemoryArguments {
+    bool engine = false;
+    std::string only;
+    bool json = false;
+};
+
+/// Trains each combination for two steps in a temporary folder, and prints the second step's peak of the fullest rank,
+/// the closed form and the dry run. Exit code 1 when a dry run is off by more than 0.5 %.
+Result<int> validate_engine_memory(const EngineMemoryArguments& arguments);
+
+}  // namespace plimsoll::cli

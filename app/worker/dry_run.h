@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll-worker --dry-run: the memory of a step, without the memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace plimsoll::worker {
+
+struct DryRunArguments {
+    std::vector<int> ranks{0};
+    std::string allocator_settings;
+    Bytes capacity = 0;
+    std::string timeline;  ///< a file for the first rank's
+    std::string trace;     ///< a file for the first rank's whole trace
+    bool all_micro_batches = false;
+};
+
+/// The plan comes as JSON on standard input.
+Result<Json> dry_run(const DryRunArguments& arguments);
+
+}  // namespace plimsoll::worker

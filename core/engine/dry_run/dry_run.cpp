@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/dry_run/dry_run.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "core/engine/distributed_model.h"
+#include "core/engine/dry_run/counting_collectives.h"
+#include "core/engine/dry_run/meta_allocator.h"
+#include "core/engine/dry_run/meta_kernels.h"
+#include "core/engine/dry_run/micro_batches.h"
+#include "core/engine/host_values.h"
+#include "core/engine/memory_recorder.h"
+#include "core/engine/memory_scope.h"
+#include "core/engine/pipeline.h"
+#include "core/plan/gpu.h"
+#include "core/plan/plan_io.h"
+#include "core/plan/trainable.h"
+#include "core/schedule/schedule_file.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+using torch::Tensor;
+
+/// Any factor but 1: gradients are scaled, as they are where the clipping cuts.
+constexpr double clipped = 0.5;
+
+/// The tokens of one micro-batch, made as BatchSource makes them.
+Batch shapes_of_batch(const Plan& plan) {
+    const std::int64_t rows = plan.layout.micro_batch, time = plan.data.sequence_length;
+    const Tensor windows = at::empty({rows, time + 1}, torch::dtype(torch::kInt64).device(torch::kMeta));
+    return {windows.narrow(1, 0, time).contiguous(), windows.narrow(1, 1, time).contiguous(),
+            std::vector<std::uint64_t>(static_cast<std::size_t>(rows), 0)};
+}
+
+/// One step, as TrainLoop takes it.
+Result<void> take_step(const Plan& plan, DistributedModel& model, Pipeline& pipeline) {
+    const Tensor status = at::empty({3}, torch::dtype(torch::kFloat64).device(torch::kMeta));
+    const auto stepped = pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
+    if (!stepped) return stepped;
+    begin_memory_phase("optimizer");
+    if (const auto norms = model.norms(1); !norms) return tl::unexpected(norms.error());
+    return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
+}
+
+/// What it leaves behind does not depend on the number of micro-batches: as few as there can be.
+Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
+    Plan shortest = plan;
+    Layout& layout = shortest.layout;
+    if (layout.pp == 1 || layout.schedule == Schedule::OneFOneB) {
+        layout.accumulation = 1;
+    } else if (layout.schedule == Schedule::Interleaved) {
+        layout.accumulation = std::min(layout.accumulation, layout.pp);
+    }
+    if (!layout.schedule_file.empty()) layout.accumulation = plan.layout.accumulation;
+    const auto schedule = plan_schedule(shortest);
+    if (!schedule) return tl::unexpected(schedule.error());
+    Pipeline pipeline(plan, model, *schedule);
+    return take_step(plan, model, pipeline);
+}
+
+/// cuBLAS takes its working memory from the caching allocator, once for each thread that multiplies: the one that goes
+/// forward and autograd's. Sizes: PyTorch's defaults, CUBLAS_WORKSPACE_CONFIG :4096:8 from Hopper on, :4096:2:16:8
+/// before.
+std::vector<Tensor> cublas_workspaces(const Plan& plan, MemoryRecorder& recorder) {
+    const auto gpu = find_gpu(plan.cluster.gpu);
+    if (plan.cluster.gpu == "cpu" || !gpu) return {};
+    const bool hopper = std::atof(gpu->compute_capability.c_str()) >= 9;
+    const Bytes bytes = hopper ? 32 * MiB : 8 * MiB + 128 * KiB;
+    const MemoryScope scope(MemoryCategory::Buffers);
+    memory_label().op = recorder.trace().op("cuBLAS workspace");
+    const auto options = torch::dtype(torch::kByte).device(torch::kMeta);
+    return {at::empty({bytes}, options), at::empty({bytes}, options)};
+}
+
+Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRecorder& recorder, std::size_t& second) {
+    const auto schedule = plan_schedule(plan);
+    if (!schedule) return tl::unexpected(schedule.error());
+    const auto world = counting_collectives(options.rank, static_cast<int>(plan.layout.world_size()));
+    const auto mesh = Mesh::make(plan, *world);
+    if (!mesh) return tl::unexpected(mesh.error());
+    DistributedModel model(plan, **mesh, *schedule, torch::kMeta);
+    if (auto sent = model.broadcast_parameters(); !sent) return sent;
+    if (auto made = model.make_optimizer(plan.optimizer); !made) return made;
+    recorder.trace().begin_phase("first step");
+    const std::vector<Tensor> workspaces = cublas_workspaces(plan, recorder);
+    if (auto taken = take_first_step(plan, model); !taken) return taken;
+    Pipeline pipeline(plan, model, *schedule);
+    second = recorder.trace().events().size();
+    begin_memory_phase("zero gradients");
+    return take_step(plan, model, pipeline);
+}
+
+Result<void> check(const Plan& plan, const DryRunOptions& options) {
+    if (auto possible = require_possible(plan); !possible) return possible;
+    if (auto trainable = require_trainable(plan); !trainable) return trainable;
+    const std::int64_t ranks = plan.layout.world_size();
+    if (options.rank >= 0 && options.rank < ranks) return {};
+    return bad_input("the layout has no rank {}: its {} ranks are 0 to {}", options.rank, ranks, ranks - 1);
+}
+
+}  // namespace
+
+Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
+    if (auto good = check(asked, options); !good) return tl::unexpected(good.error());
+    install_meta_allocator();
+    install_meta_kernels();
+    const auto start = std::chrono::steady_clock::now();
+    const bool cpu = asked.cluster.gpu == "cpu";
+    Plan plan = asked;
+    if (!options.all_micro_batches) {
+        auto enough = enough_micro_batches(asked);
+        if (!enough) return tl::unexpected(enough.error());
+        plan.layout.accumulation = *enough;
+    }
+    if (cpu) at::set_num_threads(static_cast<int>(plan.training.threads));
+    const StandInScope stand_in(cpu ? torch::kCPU : torch::kCUDA);
+
+    DryRunResult result;
+    reset_meta_host_peak();
+    {
+        MemoryRecorder recorder(torch::kMeta);
+        try {
+            if (auto taken = take_steps(plan, options, recorder, result.step_begin); !taken) {
+                return tl::unexpected(taken.error());
+            }
+        } catch (const c10::Error& error) {
+            return failed("the dry run cannot go through this step: {}", error.what_without_backtrace());
+        } catch (const std::exception& error) {
+            return failed("the dry run cannot go through this step: {}", error.what());
+        }
+        result.trace = std::move(recorder.trace());
+    }
+    result.rank = options.rank;
+    result.on_card = !cpu;
+    result.micro_batches = plan.layout.accumulation;
+    result.host_peak = meta_host_peak();
+    if (!cpu) result.card = replay(result.trace, options.allocator, options.capacity);
+    result.timeline = make_timeline(result.trace, result.step_begin, cpu ? nullptr : &result.card);
+    result.timeline.plan = asked.name;
+    result.timeline.rank = options.rank;
+    result.timeline.device = asked.cluster.gpu;
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+}
+
+}  // namespace plimsoll::engine

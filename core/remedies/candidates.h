@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The changes that are worth trying on a plan, before anything is estimated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+struct Candidate {
+    std::string name;
+    std::vector<std::string> settings;
+    std::string reason;
+    std::string source;
+    bool exact = true;  ///< sums and their rounding stay as they are
+};
+
+/// In the order of docs: recomputation, batch, sharding, offload, kernels, dtypes, parallelism. The global batch, the
+/// sequence and the cluster stay. Some may be impossible: check_plan says so after with_settings.
+std::vector<Candidate> candidates(const Plan& plan);
+
+}  // namespace plimsoll

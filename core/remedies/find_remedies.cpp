@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "core/plan/plan_io.h"
+#include "core/remedies/candidates.h"
+#include "core/remedies/remedies.h"
+#include "core/remedies/step_cost.h"
+
+namespace plimsoll {
+
+namespace {
+
+/// A change has to win this share of a step to be worth one more of them.
+constexpr double worth_a_change = 0.002;
+constexpr std::size_t most_steps = 8;
+/// Host memory of a node beyond which nothing is sold (servers with eight GPUs have 2 to 4 TB).
+constexpr Bytes most_host = 4096 * GiB;
+/// Time lost that counts as none, in turns: a small one seeks cheap changes, a large one few and large ones.
+constexpr std::array tolerances{0.001, 0.02, 0.3};
+
+/// A changed plan with what it takes.
+struct Tried {
+    Plan plan;
+    Bytes total = 0, host = 0;
+    StepCost cost;
+    std::vector<Candidate> steps;
+};
+
+class Search {
+public:
+    Search(const Plan& plan, const MemoryEstimate& estimate)
+        : plan_(plan),
+          usable_(estimate.usable),
+          base_{plan, estimate.fullest().total(), estimate.host, step_cost(plan, estimate), {}},
+          least_(base_.total) {}
+
+    const Tried& base() const { return base_; }
+    Bytes usable() const { return usable_; }
+    Bytes least() const { return least_; }
+    double slowdown(const Tried& tried) const { return tried.cost.total() / base_.cost.total() - 1; }
+    bool fits(const Tried& tried) const { return tried.total <= usable_; }
+
+    std::optional<Tried> change(const Tried& from, const Candidate& candidate);
+    std::vector<Tried> changes(const Tried& from, bool exact_only);
+    std::optional<Tried> cheapest(const std::vector<Tried>& singles, bool exact_only);
+
+private:
+    double price(const Tried& tried) const {
+        return slowdown(tried) + worth_a_change * static_cast<double>(tried.steps.size());
+    }
+    void keep(std::optional<Tried>& best, const Tried& tried) const {
+        if (fits(tried) && (!best || price(tried) < price(*best))) best = tried;
+    }
+    std::optional<Tried> replayed(const std::vector<Candidate>& steps);
+    void descend(double tolerance, bool exact_only, const std::vector<Tried>& first, std::optional<Tried>& best);
+    void thin_out(std::optional<Tried>& best);
+
+    const Plan& plan_;
+    Bytes usable_;
+    Tried base_;
+    Bytes least_;
+};
+
+std::optional<Tried> Search::change(const Tried& from, const Candidate& candidate) {
+    auto plan = with_settings(from.plan, candidate.settings);
+    if (!plan || plan->layout.global_batch() != plan_.layout.global_batch()) return std::nullopt;
+    const auto estimate = estimate_memory(*plan);  // checks the plan
+    if (!estimate || estimate->host > most_host / std::max<std::int64_t>(plan_.cluster.gpus_per_node, 1))
+        return std::nullopt;
+    Tried tried{std::move(*plan), estimate->fullest().total(), estimate->host, {}, from.steps};
+    tried.cost = step_cost(tried.plan, *estimate);
+    tried.steps.push_back(candidate);
+    least_ = std::min(least_, tried.total);
+    return tried;
+}
+
+std::vector<Tried> Search::changes(const Tried& from, bool exact_only) {
+    std::vector<Tried> all;
+    for (const Candidate& candidate : candidates(from.plan)) {
+        if (exact_only && !candidate.exact) continue;
+        if (auto tried = change(from, candidate); tried && tried->total < from.total) all.push_back(std::move(*tried));
+    }
+    return all;
+}
+
+/// Takes the change with the most bytes for the time, again and again.
+void Search::descend(double tolerance, bool exact_only, const std::vector<Tried>& first, std::optional<Tried>& best) {
+    Tried at = base_;
+    for (std::size_t step = 0; step < most_steps; ++step) {
+        const auto next = step == 0 ? first : changes(at, exact_only);
+        const Tried* most = nullptr;
+        double most_gain = 0;
+        for (const Tried& tried : next) {
+            keep(best, tried);
+            const auto saved = static_cast<double>(at.total - std::max(tried.total, usable_));
+            const double gain = saved / (std::max(slowdown(tried) - slowdown(at), 0.0) + tolerance);
+            if (gain > most_gain) {
+                most_gain = gain;
+                most = &tried;
+            }
+        }
+        if (most == nullptr || fits(*most)) return;
+        at = *most;
+    }
+}
+
+std::optional<Tried> Search::replayed(const std::vector<Candidate>& steps) {
+    Tried tried = base_;
+    for (const Candidate& step : steps) {
+        auto next = change(tried, step);
+        if (!next) return std::nullopt;
+        tried = std::move(*next);
+    }
+    return tried;
+}
+
+/// Leaves out what the others made needless.
+void Search::thin_out(std::optional<Tried>& best) {
+    for (std::size_t i = 0; best && best->steps.size() > 1 && i < best->steps.size();) {
+        auto steps = best->steps;
+        steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
+        const auto without = replayed(steps);
+        if (without && fits(*without) && price(*without) <= price(*best))
+            best = without;
+        else
+            ++i;
+    }
+}
+
+std::optional<Tried> Search::cheapest(const std::vector<Tried>& singles, bool exact_only) {
+    std::optional<Tried> best;
+    std::vector<Tried> first;
+    for (const Tried& single : singles)
+        if (single.steps.front().exact || !exact_only) first.push_back(single);
+    for (const double tolerance : tolerances) descend(tolerance, exact_only, first, best);
+    thin_out(best);
+    return best;
+}
+
+std::string key_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
+
+/// The part of a step whose time changes most.
+std::string time_words(const StepCost& before, const StepCost& after) {
+    std::size_t most = 0;
+    const auto change = [&](std::size_t part) { return after.parts[part] - before.parts[part]; };
+    for (std::size_t part = 1; part < before.parts.size(); ++part)
+        if (std::abs(change(part)) > std::abs(change(most))) most = part;
+    const double seconds = change(most);
+    if (std::abs(seconds) < 0.0005 * before.total()) return "no time to speak of";
+    return fmt::format("{}{} of {} a step for {}", seconds > 0 ? "+" : "−", format_seconds(std::abs(seconds)),
+                       format_seconds(before.total()), step_part_names[most]);
+}
+
+Remedy remedy_of(const Search& search, const Tried& tried) {
+    Remedy remedy;
+    remedy.saves = search.base().total - tried.total;
+    remedy.total = tried.total;
+    remedy.host = std::max<Bytes>(tried.host - search.base().host, 0);
+    remedy.slowdown = search.slowdown(tried);
+    remedy.fits = search.fits(tried);
+    std::vector<std::string> reasons;
+    for (std::size_t i = 0; i < tried.steps.size(); ++i) {
+        const Candidate& step = tried.steps[i];
+        remedy.exact = remedy.exact && step.exact;
+        // A later change may set all that this one set.
+        std::vector<std::string> last;
+        for (const std::string& setting : step.settings) {
+            bool again = false;
+            for (std::size_t later = i + 1; later < tried.steps.size(); ++later)
+                for (const std::string& other : tried.steps[later].settings)
+                    again = again || key_of(other) == key_of(setting);
+            if (!again) last.push_back(setting);
+        }
+        if (last.empty()) continue;
+        remedy.settings.insert(remedy.settings.end(), last.begin(), last.end());
+        remedy.parts.push_back(step.name);
+        reasons.push_back(step.reason);
+        if (!remedy.source.empty()) remedy.source += "; ";
+        remedy.source += step.source;
+    }
+    remedy.name = fmt::format("{}", fmt::join(remedy.parts, " + "));
+    remedy.reason = fmt::format("{} ({})", fmt::join(reasons, "; "), time_words(search.base().cost, tried.cost));
+    if (tried.steps.size() == 1) remedy.parts.clear();
+    return remedy;
+}
+
+/// Bytes for the time, of those that do not fit alone.
+double worth(const Remedy& remedy) {
+    return static_cast<double>(remedy.saves) / (std::max(remedy.slowdown, 0.0) + 0.01);
+}
+
+bool comes_first(const Remedy& a, const Remedy& b) {
+    if (a.fits != b.fits) return a.fits;
+    return a.fits ? a.slowdown < b.slowdown : worth(a) > worth(b);
+}
+
+}  // namespace
+
+Remedies find_remedies(const Plan& plan, const MemoryEstimate& estimate) {
+    Search search(plan, estimate);
+    Remedies all;
+    all.why = why_words(plan, estimate);
+    const auto singles = search.changes(search.base(), false);
+    for (const Tried& tried : singles) all.changes.push_back(remedy_of(search, tried));
+    std::stable_sort(all.changes.begin(), all.changes.end(), comes_first);
+    if (!estimate.fits()) {
+        auto set = search.cheapest(singles, true);
+        if (!set) set = search.cheapest(singles, false);
+        if (set) all.set = remedy_of(search, *set);
+    }
+    all.least = search.least();
+    return all;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Lessons page: quoted figures at the left, the chosen one worked out at the right, its plan to open.
+#pragma once
+
+#include "ui/models/lessons_model.h"
+#include "ui/pages/page.h"
+
+class QLabel;
+class QPushButton;
+class QTableView;
+
+namespace plimsoll::ui {
+
+class Card;
+class FactTable;
+class PlanModel;
+
+class LessonsPage : public Page {
+    Q_OBJECT
+public:
+    explicit LessonsPage(PlanModel* plan, QWidget* parent = nullptr);
+
+    LessonsModel* model() { return &model_; }
+    QTableView* list() const;
+    QString text() const;
+    QPushButton* openButton() const { return open_; }
+
+protected:
+    void showEvent(QShowEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void refresh();
+
+    LessonsModel model_;
+    TextTable rows_;
+    FactTable* list_;
+    Card* card_ = nullptr;
+    QLabel* title_ = nullptr;
+    QLabel* text_ = nullptr;
+    QPushButton* open_ = nullptr;
+    const Lesson* shown_ = nullptr;
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Memory over the events of a step: stacked by category, what the allocator holds as a line, the phases below.
+#pragma once
+
+#include <memory>
+#include <QImage>
+
+#include "core/allocator/memory_timeline.h"
+#include "ui/widgets/time_chart.h"
+
+namespace plimsoll::ui {
+
+class MemoryChart : public TimeChart {
+    Q_OBJECT
+public:
+    explicit MemoryChart(QWidget* parent = nullptr);
+
+    /// Null: nothing to draw. `usable` is the card's line; 0: none.
+    void setTimeline(std::shared_ptr<const MemoryTimeline> timeline, Bytes usable);
+    /// Shown in place of the chart while there is none.
+    void setEmptyText(const QString& text);
+    /// Another plan's: drawn pale.
+    void setDimmed(bool dimmed);
+
+    /// The point whose memory stands at a place of the chart; nothing outside the plot.
+    std::optional<std::size_t> pointAt(const QPointF& at) const;
+    /// What a point is: phase, op, what came or went, bytes by category; rich text.
+    QString pointText(std::size_t point) const;
+    /// Where bytes are drawn.
+    double yOf(Bytes bytes) const;
+
+    QRectF plotArea() const override;
+    void writeTable(TableText& table) const override;
+
+    QSize sizeHint() const override { return {620, 320}; }
+    QSize minimumSizeHint() const override { return {240, 220}; }
+
+protected:
+    bool isEmpty() const override { return !timeline_; }
+    void spanChanged() override;
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    QRectF frame() const;
+    std::size_t pointOfEvent(double event) const;
+    const TimelinePhase* phaseOf(std::int64_t event) const;
+    double endOfPhase(std::size_t phase) const;
+    void draw();
+    void paintAreas(QPainter& painter) const;
+    void paintReserved(QPainter& painter) const;
+    void paintScale(QPainter& painter) const;
+    void paintPhases(QPainter& painter) const;
+    void paintMarks(QPainter& painter) const;
+    void hover(std::optional<std::size_t> point);
+
+    std::shared_ptr<const MemoryTimeline> timeline_;
+    Bytes usable_ = 0, top_ = 1;
+    QString empty_text_;
+    bool dimmed_ = false;
+    QImage picture_;
+    bool stale_ = true;
+    mutable double scale_width_ = 0;  ///< 0: not measured yet
+    std::optional<std::size_t> hovered_;
+};
+
+}  // namespace plimsoll::ui
