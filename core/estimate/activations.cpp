@@ -130,6 +130,12 @@ Count packed_operands(const Plan& plan) {
     return on_cpu(plan) && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
 }
 
+/// What the product of the MLP's last matrix takes besides its result.
+Count last_product(const Plan& plan) {
+    const Sizes z(plan);
+    return z.e * z.h * z.f + packed_operands(plan);
+}
+
 bool is_kept(SavedKind kind, Recompute mode) {
     if (mode == Recompute::None) return true;
     if (mode == Recompute::Full) return kind == SavedKind::Input;
@@ -164,9 +170,11 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode) {
     return sum;
 }
 
-Count at_down_only(const Plan& plan) {
+Count before_first_gradient(const Plan& plan) {
     const Sizes z(plan);
-    return z.e * z.h * z.f + packed_operands(plan);
+    if (!plan.model.moe()) return plan.model.gated_mlp() ? Count(0) : last_product(plan);
+    const Count rows = z.routed * z.e * z.sb * z.h, inner = share(z.inner(), z.own_experts.value());
+    return share(7 * rows, 2) - 2 * inner - z.hidden();
 }
 
 Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode) {
@@ -179,7 +187,7 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     const Count matrix = z.e * z.h * z.f;
     const Count mask = share(z.mask * z.sb * z.h, z.sigma);
     const Count inner = share(z.inner(), z.own_experts.value());
-    const Count at_down = inner + at_down_only(plan);
+    const Count at_down = inner + last_product(plan);
     const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
     // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
     const Count in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;

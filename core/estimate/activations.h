@@ -90,8 +90,9 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 /// The waiting H, Q and K are gradients and outputs, counted on Plimsoll's engine (eager LibTorch on the CPU), whose
 /// measured peaks this reproduces.
 Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode);
-/// Of it what only the product of the MLP's last matrix takes: w, and on the CPU oneDNN's packed operands.
-Count at_down_only(const Plan& plan);
+/// What of it is free again when the layer's first gradient has come: in an MLP that is not gated the product of its
+/// last matrix, with routed experts the gradients of what all of them gave out.
+Count before_first_gradient(const Plan& plan);
 
 /// Bytes of a value in the plan's dtype.
 std::int64_t bytes_of(Dtype dtype);

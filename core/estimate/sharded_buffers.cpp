@@ -30,7 +30,11 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
         const Count layers_a_bucket = share(cap, std::max<std::int64_t>((g * slice.layer).value(), 1));
         const Count both = std::min(first + rest, 2 * cap);
         const Count later = both > cap ? both + share(cap, ranks) - layers_a_bucket * kept_layer : Count(0);
-        buffers.in_backward = std::max(at_first, later);
+        // Experts' buckets are their own: the head's gradients do not open one.
+        const Count experts = std::min(g * slice.experts, cap);
+        const Count opened =
+            experts > 0 ? std::max(at_first - experts, at_first - before_first_gradient(plan)) : at_first;
+        buffers.in_backward = std::max(opened, later);
         buffers.backward_text = fmt::format("{} of gradients in buckets of up to {} MiB", number(buffers.in_backward),
                                             plan.training.bucket_mib);
         return buffers;
@@ -41,10 +45,11 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
         buffers.loss_text = fmt::format("{} B × (head {} + the last layer, on its way {})", e, number(head + tied),
                                         number(slice.layer));
     }
-    // A gated MLP's peak comes after the first gradient of its layer. Another's comes at the product before it, or
-    // right after, when the product's own memory is free again.
+    // The peak comes before the layer's first gradient, or right after when what led to it is free again. Experts have
+    // buckets of their own.
     const Count bucket = g * slice.layer;
-    const Count current = plan.model.gated_mlp() ? bucket : bucket - at_down_only(plan);
+    const Count experts = share(slice.experts, std::max<std::int64_t>(slice.layers, 1));
+    const Count current = (experts > 0 ? g * experts : bucket) - before_first_gradient(plan);
     const Count at_last_layer = 2 * e * slice.layer + current + (slice.last ? g * head : Count(0));
     const Count further_on = 2 * e * slice.layer + current + bucket + share(bucket, ranks) - kept_layer;
     buffers.in_backward = std::max(at_last_layer, further_on);
