@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/allocator/timeline_file.h"
+#include "core/estimate/estimate.h"
 #include "tests/cli/program.h"
 
 namespace plimsoll {
@@ -94,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
         Strategy{"RecomputeEveryOther", 1, {"layout.dp=1", "layout.recompute=full", "layout.recompute_every=2"}},
         Strategy{"CompressedActivations", 1, {"layout.dp=1", "layout.compress_activations=true"}},
         Strategy{"LossInPieces", 1, {"layout.dp=1", "layout.loss_chunks=4", "model.vocab_size=1024"}},
-        Strategy{"OptimizerOnDisk", 1, {"layout.dp=1", "layout.offload_optimizer=nvme"}, 0.02, true},
+        Strategy{
+            "OptimizerOnDisk", 1, {"layout.dp=1", "layout.offload_optimizer=nvme", "layout.zero_stage=1"}, 0.02, true},
         Strategy{"Lamb", 1, {"layout.dp=1", "optimizer.kind=lamb"}},
         Strategy{"Sgd", 1, {"layout.dp=1", "optimizer.kind=sgd"}},
         Strategy{"AdamW8bit", 1, {"layout.dp=1", "optimizer.kind=adamw-8bit"}},
@@ -145,9 +147,13 @@ TEST_F(DryRunTest, WritesMemoryOverTime) {
     EXPECT_EQ(standing, timeline->peak);
 }
 
+TEST(MemoryCategories, AreTheEstimatesOwn) {
+    for (std::size_t i = 0; i < memory_categories; ++i) EXPECT_EQ(memory_category_names[i], category_names[i]);
+}
+
 TEST_F(DryRunTest, SaysWhatDoesNotFit) {
-    const Output output = plimsoll(
-        {"dry-run", "llama-7b", "--gpu", "T4", "--set", "layout.dp=1", "cluster.nodes=1", "cluster.gpus_per_node=1"});
+    const Output output = plimsoll({"dry-run", "llama-7b", "--gpu", "T4", "--set", "numerics.dtype=fp16", "layout.dp=1",
+                                    "cluster.nodes=1", "cluster.gpus_per_node=1"});
     ASSERT_EQ(output.code, 0) << output.err;
     EXPECT_THAT(output.out, HasSubstr("Does not fit"));
     EXPECT_THAT(output.out, HasSubstr("out of memory: tried to allocate"));
@@ -164,7 +170,7 @@ TEST_F(DryRunTest, RefusesWhatItCannotRun) {
     refused({"dry-run", "cpu-demo", "--rank", "-1"}, "--rank");
     refused({"dry-run", "cpu-demo", "--gpu", "H1000"}, "H1000");
     refused({"dry-run", "cpu-demo", "--allocator-settings", "max_split_size_mb:1"}, "max_split_size_mb");
-    refused({"dry-run", "t5-11b"}, "t5");
+    refused({"dry-run", "t5-11b"}, "encoder-decoder");
     refused({"dry-run", "cpu-demo", "--timeline", "/nowhere/at/all.json"}, "/nowhere/at");
     ::setenv("PLIMSOLL_WORKER", "/nowhere/worker", 1);
     refused({"dry-run", "cpu-demo"}, "needs the engine");
