@@ -75,6 +75,7 @@ Result<TrainLoop::Step> TrainLoop::watched_step() {
     if (++steps_taken_ != 2 || accelerator_ != nullptr) return step();
     const CategoryBytes standing = memory_by_category();
     std::optional<MemoryRecorder> recorder(std::in_place);
+    recorder->watch_ops();
     const RoutingLog routing;
     auto done = step();
     MemoryTrace trace = std::move(recorder->trace());

@@ -117,6 +117,16 @@ TEST_F(DryRunTest, FewerMicroBatchesShowTheSamePeakAsAll) {
             }
         }
     }
+    const Settings deeper{
+        "layout.dp=1",         "layout.pp=4",     "cluster.gpus_per_node=4",         "layout.accumulation=32",
+        "model.num_layers=16", "layout.chunks=2", "layout.schedule=interleaved-1f1b"};
+    const Json some = dry(deeper, {"--rank", "all"}), all = dry(deeper, {"--rank", "all", "--all-micro-batches"});
+    ASSERT_EQ(some["ranks"].size(), 4U);
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+        EXPECT_LT(some["ranks"][stage]["micro_batches"], all["ranks"][stage]["micro_batches"]);
+        EXPECT_EQ(some["ranks"][stage]["peak"], all["ranks"][stage]["peak"]) << stage;
+        EXPECT_EQ(some["ranks"][stage]["categories"], all["ranks"][stage]["categories"]) << stage;
+    }
     const Settings accumulated{"layout.dp=2", "layout.accumulation=5", "layout.zero_stage=2"};
     EXPECT_EQ(dry_peak(accumulated, 1), dry_peak(accumulated, 1, {"--all-micro-batches"}));
 }

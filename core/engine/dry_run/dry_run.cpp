@@ -17,6 +17,7 @@
 #include "core/engine/memory_recorder.h"
 #include "core/engine/memory_scope.h"
 #include "core/engine/pipeline.h"
+#include "core/engine/repeated_work.h"
 #include "core/engine/routing_log.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
@@ -98,6 +99,7 @@ Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRe
     Pipeline pipeline(plan, model, *schedule);
     second = recorder.trace().events().size();
     begin_memory_phase("zero gradients");
+    recorder.watch_ops();
     const RoutingLog routing(options.routing);
     if (auto made = make_gradients(plan, pipeline); !made) return made;
     return update(plan, model);
@@ -126,6 +128,7 @@ Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
         plan.layout.accumulation = *enough;
     }
     if (cpu) at::set_num_threads(static_cast<int>(plan.training.threads));
+    const LeaveOutRepeats leave_out;
     const StandInScope stand_in(cpu ? torch::kCPU : torch::kCUDA);
 
     DryRunResult result;
