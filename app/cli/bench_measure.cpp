@@ -76,6 +76,10 @@ Result<void> take_figures(const RunFolder& run, const Variant& variant, Measured
     into.step_rates.insert(into.step_rates.end(), rates.begin(), rates.end());
     into.round_rates.push_back(median(rates));
     into.loss = loss->value(loss->size() - 1);
+    for (const Event& event : store.events()) {
+        if (event.kind != "memory" || !event.details.contains("routing") || !event.details.contains("rank")) continue;
+        into.routing[event.details.at("rank").dump()] = event.details.at("routing");
+    }
     into.peak.resize(ranks);
     into.resting.resize(ranks);
     for (std::size_t r = 0; r < ranks; ++r) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/cli/bench_variants.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 
 namespace plimsoll::cli {
@@ -15,6 +16,7 @@ struct Measured {
     std::vector<double> round_rates;  ///< median of each round's
     std::vector<Bytes> peak;          ///< by rank, over all rounds
     std::vector<Bytes> step_peak;     ///< by rank: of the last step alone (CPU ranks; else empty)
+    Json routing;                     ///< by rank ("0"): rows of each expert in the second step; null: no experts
     std::vector<Bytes> resting;       ///< by rank: what stays between steps (weights, gradients, optimizer)
     Bytes estimate = 0;               ///< of the fullest rank
     double loss = 0;                  ///< of the last step

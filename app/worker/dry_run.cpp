@@ -23,13 +23,26 @@ Result<void> write_files(const engine::DryRunResult& result, const DryRunArgumen
     return write_file_atomic(arguments.trace, trace_text(result.trace, result.step_begin));
 }
 
+/// {"0": [[rows of each expert] …]}: by rank, in the order of the step.
+Result<std::vector<std::vector<std::int64_t>>> routing_of(const Json& json, int rank) {
+    const std::string name = std::to_string(rank);
+    if (!json.is_object() || !json.contains(name)) return std::vector<std::vector<std::int64_t>>();
+    try {
+        return json.at(name).get<std::vector<std::vector<std::int64_t>>>();
+    } catch (const Json::exception&) {
+        return bad_input("the routing of rank {} on standard input is no list of lists of numbers", rank);
+    }
+}
+
 }  // namespace
 
 Result<Json> dry_run(const DryRunArguments& arguments) {
     const std::string text(std::istreambuf_iterator<char>(std::cin), {});
     const auto json = parse_json(text, "the plan on standard input");
     if (!json) return tl::unexpected(json.error());
-    const auto loaded = plan_from_json(*json, "the plan on standard input");
+    // Either a plan, or a plan with what a real step found.
+    const bool with_routing = json->is_object() && json->contains("routing") && json->contains("plan");
+    const auto loaded = plan_from_json(with_routing ? json->at("plan") : *json, "the plan on standard input");
     if (!loaded) return tl::unexpected(loaded.error());
     const auto settings = parse_allocator_settings(arguments.allocator_settings);
     if (!settings) return tl::unexpected(settings.error());
@@ -41,6 +54,11 @@ Result<Json> dry_run(const DryRunArguments& arguments) {
         options.allocator = *settings;
         options.capacity = arguments.capacity;
         options.all_micro_batches = arguments.all_micro_batches;
+        if (with_routing) {
+            auto routing = routing_of(json->at("routing"), rank);
+            if (!routing) return tl::unexpected(routing.error());
+            options.routing = std::move(*routing);
+        }
         const auto result = engine::dry_run(loaded->plan, options);
         if (!result) return tl::unexpected(result.error());
         if (ranks.empty()) {

@@ -18,7 +18,8 @@ struct DryRunArguments {
     bool all_micro_batches = false;
 };
 
-/// The plan comes as JSON on standard input.
+/// The plan comes as JSON on standard input: alone, or as {"plan": …, "routing": {"0": [[rows of each expert] …]}} with
+/// what the event "memory" of a real run says of each rank.
 Result<Json> dry_run(const DryRunArguments& arguments);
 
 }  // namespace plimsoll::worker

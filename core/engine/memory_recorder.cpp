@@ -78,8 +78,10 @@ struct MemoryRecorder::Ops {
 
 thread_local MemoryRecorder::Ops* MemoryRecorder::Ops::here = nullptr;
 
-MemoryRecorder::MemoryRecorder(c10::DeviceType device)
-    : number_(++recorders), device_(device), ops_(std::make_unique<Ops>(trace_)) {
+MemoryRecorder::MemoryRecorder(c10::DeviceType device) : number_(++recorders), device_(device) { recorder = this; }
+
+void MemoryRecorder::watch_ops() {
+    ops_ = std::make_unique<Ops>(trace_);
     Ops::here = ops_.get();
     const auto start = [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
         if (Ops::here != nullptr) Ops::here->start(function);
@@ -90,12 +92,11 @@ MemoryRecorder::MemoryRecorder(c10::DeviceType device)
     };
     ops_->handle = at::addThreadLocalCallback(
         at::RecordFunctionCallback(start, end).scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
-    recorder = this;
 }
 
 MemoryRecorder::~MemoryRecorder() {
     recorder = nullptr;
-    at::removeCallback(ops_->handle);
+    if (ops_ != nullptr) at::removeCallback(ops_->handle);
     Ops::here = nullptr;
     memory_label().op = 0;
     memory_label().phase = 0;

@@ -12,9 +12,7 @@
 
 namespace plimsoll::engine {
 
-/// While it lives, each op of the thread that made it is seen (at::RecordFunction): what the op allocates gets its
-/// name, and what a backward node allocates the layer and category of the forward op it belongs to, found by autograd's
-/// sequence number. One at a time in a process; the allocators report to it.
+/// One at a time in a process; while it lives, the allocators report to it.
 class MemoryRecorder {
 public:
     /// Of tensors of this device; on meta a dry run's, which the CPU's own are no part of.
@@ -22,6 +20,11 @@ public:
     ~MemoryRecorder();
     MemoryRecorder(const MemoryRecorder&) = delete;
     MemoryRecorder& operator=(const MemoryRecorder&) = delete;
+
+    /// From here on each op of this thread is seen (at::RecordFunction): what the op allocates gets its name, and what
+    /// a backward node allocates the layer and category of the forward op it belongs to, found by autograd's sequence
+    /// number. By the thread that made the recorder.
+    void watch_ops();
 
     MemoryTrace& trace() { return trace_; }
     /// Tells recorders apart: a block of an earlier one is none of this one's.

@@ -6,6 +6,7 @@
 
 #include "core/engine/held_group.h"
 #include "core/engine/host_values.h"
+#include "core/engine/routing_log.h"
 #include "core/engine/tensor_parallel.h"
 
 namespace plimsoll::engine {
@@ -74,16 +75,23 @@ struct AttachLoss : Function<AttachLoss> {
     }
 };
 
-/// The numbers of a tensor whose sum is known. A dry run's has none: there the routing is even.
-Counts to_counts(const Tensor& tensor, std::int64_t total) {
+/// Rows of each expert out of `total`, on the host. In a dry run the tensor has no numbers: there they are those of the
+/// step that is replayed, or even.
+Counts to_counts(const Tensor& tensor, std::int64_t total, bool from_others = false) {
+    RoutingLog* const log = RoutingLog::current();
     if (tensor.is_meta()) {
+        if (log != nullptr) {
+            if (auto counts = log->next(tensor.numel(), from_others ? -1 : total)) return *counts;
+        }
         Counts even(static_cast<std::size_t>(tensor.numel()), total / tensor.numel());
         for (std::int64_t i = 0; i < total % tensor.numel(); ++i) ++even[static_cast<std::size_t>(i)];
         return even;
     }
     const Tensor host = tensor.to(torch::kCPU, torch::kInt64).contiguous();
     const auto* values = host.const_data_ptr<std::int64_t>();
-    return {values, values + host.numel()};
+    const Counts counts(values, values + host.numel());
+    if (log != nullptr) log->note(counts);
+    return counts;
 }
 
 /// Sums of runs of `length`.
@@ -240,7 +248,7 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
         Tensor theirs = at::empty_like(mine);
         const Counts even(static_cast<std::size_t>(n), each);
         must(ranks.all_to_all(theirs, mine, even, even)->wait());
-        const Counts counts = to_counts(theirs, tokens.size(0));
+        const Counts counts = to_counts(theirs, tokens.size(0), /*from_others=*/true);
         const Counts to = sums_of_runs(routes.per_expert, each), from = sums_of_runs(counts, each);
         const HeldGroupPointer group = held(ranks);
         const Tensor arrived = Exchange::apply(tokens, to, from, group);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/engine/optimizer.h"
+#include "core/engine/repeated_work.h"
 
 namespace plimsoll::engine {
 
@@ -49,6 +50,9 @@ bool is_half(const torch::Tensor& tensor);
 template <class Visit>
 void for_each_chunk(std::int64_t count, const Visit& visit) {
     for (std::int64_t begin = 0; begin < count; begin += optimizer_chunk) {
+        // Between the second chunk and the last all are alike.
+        if (begin == 2 * optimizer_chunk && LeaveOutRepeats::active())
+            begin = (count - 1) / optimizer_chunk * optimizer_chunk;
         visit(begin, std::min(optimizer_chunk, count - begin));
     }
 }

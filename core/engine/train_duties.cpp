@@ -24,7 +24,8 @@ constexpr Seconds patience = 30 * 60;
 
 constexpr std::int64_t sample_length = 160;
 constexpr double sample_temperature = 0.8;
-constexpr std::int64_t lines_every = 10;  ///< steps between lines in the log
+constexpr std::size_t most_routings = 4096;  ///< of a step, in an event
+constexpr std::int64_t lines_every = 10;     ///< steps between lines in the log
 
 std::filesystem::path checkpoint_path(const std::filesystem::path& run, std::int64_t step) {
     return run / "checkpoints" / fmt::format("step-{:08}", step);
@@ -190,9 +191,10 @@ Result<void> TrainLoop::record(const Step& step) {
     return recorder_.points(number, values);
 }
 
-/// An event without a sentence, for those who lay it beside an estimate: "peak" and "live" in bytes, and both kind by
-/// kind.
-Result<void> TrainLoop::record_memory(MemoryTrace trace, const CategoryBytes& standing) {
+/// An event without a sentence, for those who lay it beside an estimate: "peak" and "live" in bytes, both kind by kind,
+/// and with experts how many rows each of them got (RoutingLog), so that a dry run can take the same step.
+Result<void> TrainLoop::record_memory(MemoryTrace trace, const CategoryBytes& standing,
+                                      const std::vector<RowCounts>& routing) {
     const MemoryTimeline timeline = make_timeline(trace, 0, nullptr);
     const CategoryBytes now = memory_by_category();
     Json peaks = Json::object(), live = Json::object();
@@ -206,11 +208,13 @@ Result<void> TrainLoop::record_memory(MemoryTrace trace, const CategoryBytes& st
         const auto path = fmt::format("{}.{}", file, collectives_.rank());
         if (auto written = write_file_atomic(path, trace_text(trace, 0)); !written) return written;
     }
-    return recorder_.event(updates_, "memory", "",
-                           {{"peak", memory_peak_since_mark()},
-                            {"live", memory_now()},
-                            {"categories", std::move(peaks)},
-                            {"live_categories", std::move(live)}});
+    Json details{{"rank", collectives_.rank()},
+                 {"peak", memory_peak_since_mark()},
+                 {"live", memory_now()},
+                 {"categories", std::move(peaks)},
+                 {"live_categories", std::move(live)}};
+    if (!routing.empty() && routing.size() <= most_routings) details["routing"] = routing;
+    return recorder_.event(updates_, "memory", "", std::move(details));
 }
 
 /// What this rank's list of operations took: an event without a sentence, for those who draw it.

@@ -75,11 +75,14 @@ Result<TrainLoop::Step> TrainLoop::watched_step() {
     if (++steps_taken_ != 2 || accelerator_ != nullptr) return step();
     const CategoryBytes standing = memory_by_category();
     std::optional<MemoryRecorder> recorder(std::in_place);
+    recorder->watch_ops();
+    const RoutingLog routing;
     auto done = step();
     MemoryTrace trace = std::move(recorder->trace());
     recorder.reset();
     if (!done) return done;
-    if (auto told = record_memory(std::move(trace), standing); !told) return tl::unexpected(told.error());
+    if (auto told = record_memory(std::move(trace), standing, routing.counts()); !told)
+        return tl::unexpected(told.error());
     return done;
 }
 

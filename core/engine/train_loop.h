@@ -17,6 +17,7 @@
 #include "core/engine/distributed_model.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/recorder.h"
+#include "core/engine/routing_log.h"
 #include "core/engine/trainer.h"
 
 namespace plimsoll::engine {
@@ -73,7 +74,7 @@ private:
     bool first_rank() const { return collectives_.rank() == 0; }
     Bytes memory(bool peak) const;
     /// What the second step of this process keeps in memory, kind by kind: steps before it make what stays.
-    Result<void> record_memory(MemoryTrace trace, const CategoryBytes& standing);
+    Result<void> record_memory(MemoryTrace trace, const CategoryBytes& standing, const std::vector<RowCounts>& routing);
 
     const Plan& plan_;
     const TrainerOptions& options_;

@@ -80,7 +80,9 @@ Result<Json> run_dry(const Plan& plan, const DryRunRequest& request) {
     for (const auto* each : {&in, &out, &err}) {
         if (!*each) return tl::unexpected(each->error());
     }
-    if (auto given = fill(*in, to_json(plan).dump()); !given) return tl::unexpected(given.error());
+    const Json input =
+        request.routing.is_null() ? to_json(plan) : Json{{"plan", to_json(plan)}, {"routing", request.routing}};
+    if (auto given = fill(*in, input.dump()); !given) return tl::unexpected(given.error());
     ProcessOptions options;
     options.arguments = {worker->string(), "--dry-run",
                          "--ranks",        fmt::format("{}", fmt::join(request.ranks, ",")),

@@ -17,6 +17,7 @@ struct DryRunRequest {
     Bytes capacity = 0;              ///< that the card gives to tensors; 0: as much as is asked for
     std::filesystem::path timeline;  ///< a file for the first rank's memory over time (core/allocator/timeline_file.h)
     std::filesystem::path trace;     ///< a file for each of its allocations
+    Json routing;                    ///< of each rank, {"0": …}: "routing" of a real run's event "memory"
     bool all_micro_batches = false;  ///< also those that only repeat what others showed
     std::filesystem::path worker;    ///< empty: find_worker()'s
 };

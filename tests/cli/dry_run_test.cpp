@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/allocator/timeline_file.h"
+#include "core/estimate/estimate.h"
 #include "tests/cli/program.h"
 
 namespace plimsoll {
@@ -94,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
         Strategy{"RecomputeEveryOther", 1, {"layout.dp=1", "layout.recompute=full", "layout.recompute_every=2"}},
         Strategy{"CompressedActivations", 1, {"layout.dp=1", "layout.compress_activations=true"}},
         Strategy{"LossInPieces", 1, {"layout.dp=1", "layout.loss_chunks=4", "model.vocab_size=1024"}},
-        Strategy{"OptimizerOnDisk", 1, {"layout.dp=1", "layout.offload_optimizer=nvme"}, 0.02, true},
+        Strategy{
+            "OptimizerOnDisk", 1, {"layout.dp=1", "layout.offload_optimizer=nvme", "layout.zero_stage=1"}, 0.02, true},
         Strategy{"Lamb", 1, {"layout.dp=1", "optimizer.kind=lamb"}},
         Strategy{"Sgd", 1, {"layout.dp=1", "optimizer.kind=sgd"}},
         Strategy{"AdamW8bit", 1, {"layout.dp=1", "optimizer.kind=adamw-8bit"}},
@@ -114,6 +116,16 @@ TEST_F(DryRunTest, FewerMicroBatchesShowTheSamePeakAsAll) {
                     << schedule << " " << dtype << " rank " << rank;
             }
         }
+    }
+    const Settings deeper{
+        "layout.dp=1",         "layout.pp=4",     "cluster.gpus_per_node=4",         "layout.accumulation=32",
+        "model.num_layers=16", "layout.chunks=2", "layout.schedule=interleaved-1f1b"};
+    const Json some = dry(deeper, {"--rank", "all"}), all = dry(deeper, {"--rank", "all", "--all-micro-batches"});
+    ASSERT_EQ(some["ranks"].size(), 4U);
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+        EXPECT_LT(some["ranks"][stage]["micro_batches"], all["ranks"][stage]["micro_batches"]);
+        EXPECT_EQ(some["ranks"][stage]["peak"], all["ranks"][stage]["peak"]) << stage;
+        EXPECT_EQ(some["ranks"][stage]["categories"], all["ranks"][stage]["categories"]) << stage;
     }
     const Settings accumulated{"layout.dp=2", "layout.accumulation=5", "layout.zero_stage=2"};
     EXPECT_EQ(dry_peak(accumulated, 1), dry_peak(accumulated, 1, {"--all-micro-batches"}));
@@ -145,9 +157,13 @@ TEST_F(DryRunTest, WritesMemoryOverTime) {
     EXPECT_EQ(standing, timeline->peak);
 }
 
+TEST(MemoryCategories, AreTheEstimatesOwn) {
+    for (std::size_t i = 0; i < memory_categories; ++i) EXPECT_EQ(memory_category_names[i], category_names[i]);
+}
+
 TEST_F(DryRunTest, SaysWhatDoesNotFit) {
-    const Output output = plimsoll(
-        {"dry-run", "llama-7b", "--gpu", "T4", "--set", "layout.dp=1", "cluster.nodes=1", "cluster.gpus_per_node=1"});
+    const Output output = plimsoll({"dry-run", "llama-7b", "--gpu", "T4", "--set", "numerics.dtype=fp16", "layout.dp=1",
+                                    "cluster.nodes=1", "cluster.gpus_per_node=1"});
     ASSERT_EQ(output.code, 0) << output.err;
     EXPECT_THAT(output.out, HasSubstr("Does not fit"));
     EXPECT_THAT(output.out, HasSubstr("out of memory: tried to allocate"));
@@ -164,7 +180,7 @@ TEST_F(DryRunTest, RefusesWhatItCannotRun) {
     refused({"dry-run", "cpu-demo", "--rank", "-1"}, "--rank");
     refused({"dry-run", "cpu-demo", "--gpu", "H1000"}, "H1000");
     refused({"dry-run", "cpu-demo", "--allocator-settings", "max_split_size_mb:1"}, "max_split_size_mb");
-    refused({"dry-run", "t5-11b"}, "t5");
+    refused({"dry-run", "t5-11b"}, "encoder-decoder");
     refused({"dry-run", "cpu-demo", "--timeline", "/nowhere/at/all.json"}, "/nowhere/at");
     ::setenv("PLIMSOLL_WORKER", "/nowhere/worker", 1);
     refused({"dry-run", "cpu-demo"}, "needs the engine");

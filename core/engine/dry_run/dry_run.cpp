@@ -17,6 +17,8 @@
 #include "core/engine/memory_recorder.h"
 #include "core/engine/memory_scope.h"
 #include "core/engine/pipeline.h"
+#include "core/engine/repeated_work.h"
+#include "core/engine/routing_log.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
@@ -39,17 +41,20 @@ Batch shapes_of_batch(const Plan& plan) {
             std::vector<std::uint64_t>(static_cast<std::size_t>(rows), 0)};
 }
 
-/// One step, as TrainLoop takes it.
-Result<void> take_step(const Plan& plan, DistributedModel& model, Pipeline& pipeline) {
+/// Forward and backward, as TrainLoop takes them.
+Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
     const Tensor status = at::empty({3}, torch::dtype(torch::kFloat64).device(torch::kMeta));
-    const auto stepped = pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
-    if (!stepped) return stepped;
+    return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
+}
+
+Result<void> update(const Plan& plan, DistributedModel& model) {
     begin_memory_phase("optimizer");
     if (const auto norms = model.norms(1); !norms) return tl::unexpected(norms.error());
     return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
 }
 
-/// What it leaves behind does not depend on the number of micro-batches: as few as there can be.
+/// Leaves behind what later steps find. Optimizer states are there from the start, and how many gradients a weight gets
+/// does not depend on the number of micro-batches: so as few as there can be, and no update.
 Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     Plan shortest = plan;
     Layout& layout = shortest.layout;
@@ -62,7 +67,7 @@ Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     const auto schedule = plan_schedule(shortest);
     if (!schedule) return tl::unexpected(schedule.error());
     Pipeline pipeline(plan, model, *schedule);
-    return take_step(plan, model, pipeline);
+    return make_gradients(plan, pipeline);
 }
 
 /// cuBLAS takes its working memory from the caching allocator, once for each thread that multiplies: the one that goes
@@ -94,7 +99,10 @@ Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRe
     Pipeline pipeline(plan, model, *schedule);
     second = recorder.trace().events().size();
     begin_memory_phase("zero gradients");
-    return take_step(plan, model, pipeline);
+    recorder.watch_ops();
+    const RoutingLog routing(options.routing);
+    if (auto made = make_gradients(plan, pipeline); !made) return made;
+    return update(plan, model);
 }
 
 Result<void> check(const Plan& plan, const DryRunOptions& options) {
@@ -120,6 +128,7 @@ Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
         plan.layout.accumulation = *enough;
     }
     if (cpu) at::set_num_threads(static_cast<int>(plan.training.threads));
+    const LeaveOutRepeats leave_out;
     const StandInScope stand_in(cpu ? torch::kCPU : torch::kCUDA);
 
     DryRunResult result;

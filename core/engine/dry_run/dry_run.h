@@ -3,6 +3,8 @@
 // shape, with every allocation written down.
 #pragma once
 
+#include <vector>
+
 #include "core/allocator/memory_timeline.h"
 #include "core/base/result.h"
 #include "core/plan/plan.h"
@@ -14,6 +16,8 @@ struct DryRunOptions {
     AllocatorSettings allocator;  ///< of a GPU
     Bytes capacity = 0;           ///< that the card gives to tensors; 0: as much as is asked for
     bool all_micro_batches = false;
+    /// Rows of each expert as a real step of this rank had them (the event "memory"); empty: spread evenly.
+    std::vector<std::vector<std::int64_t>> routing;
 };
 
 struct DryRunResult {
@@ -29,8 +33,8 @@ struct DryRunResult {
     Seconds seconds = 0;
 };
 
-/// On the plan's GPU (cluster.gpu), or on a CPU rank, whose peak this is to the byte but for routed experts, whose
-/// tokens are spread evenly here. Builds the model, its optimizer, and takes two steps. The process is to do nothing
+/// On the plan's GPU (cluster.gpu), or on a CPU rank, whose peak this is to the byte; with routed experts where the
+/// tokens are spread as they were. Builds the model, its optimizer, and takes two steps. The process is to do nothing
 /// else with LibTorch meanwhile. Errors: a plan that is impossible, or that the engine cannot train; a rank that the
 /// layout has not.
 Result<DryRunResult> dry_run(const Plan& plan, const DryRunOptions& options);

@@ -250,14 +250,27 @@ TEST_F(Training, RecordsWhatTheStudioShows) {
     shown.training.checkpoint_every = 3;
     train(run("run"), shown);
     const auto store = recorded(run("run"), 2);
-    for (const char* series : {"loss", "lr", "loss_scale", "grad_norm", "tokens_per_second", "step_time", "memory",
-                               "memory_peak", "step_time@1", "memory@1", "memory_peak@1"}) {
+    for (const char* series :
+         {"loss", "lr", "loss_scale", "grad_norm", "tokens_per_second", "step_time", "memory", "memory_peak",
+          "memory_step_peak", "step_time@1", "memory@1", "memory_peak@1", "memory_step_peak@1"}) {
         const auto points = values(store, series);
         ASSERT_EQ(points.size(), 6U) << series;
         for (const double value : points) EXPECT_GT(value, 0) << series;
         EXPECT_EQ(store.find(series)->step(0), 1U) << series;
     }
     EXPECT_EQ(store.find("loss@1"), nullptr);
+    const auto memory = events_of(store, "memory");
+    ASSERT_EQ(memory.size(), 2U) << "one a rank, of the second step";
+    for (const Event& event : memory) {
+        const auto peak = event.details["peak"].get<double>();
+        double sum = 0;
+        for (const auto& [name, bytes] : event.details["categories"].items()) sum += bytes.get<double>();
+        EXPECT_NEAR(sum / peak, 1, 0.001);
+        const Json& live = event.details["live_categories"];
+        EXPECT_EQ(live["Parameters"], live["Gradients"]) << "fp32, no ZeRO";
+        EXPECT_EQ(live["Optimizer + master"].get<Bytes>(), 2 * live["Parameters"].get<Bytes>()) << "Adam's moments";
+        EXPECT_GT(event.details["categories"]["Activations"].get<Bytes>(), 0);
+    }
     // Before the first update a byte is as likely as any other: ln 256.
     EXPECT_NEAR(values(store, "loss")[0], std::log(256.0), 0.1);
     EXPECT_THAT(values(store, "lr"), ::testing::ElementsAre(5e-4, 1e-3, ::testing::_, ::testing::_, ::testing::_,
