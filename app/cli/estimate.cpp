@@ -4,11 +4,13 @@
 
 #include <optional>
 
+#include "app/cli/interval_report.h"
 #include "app/cli/layout_change.h"
 #include "app/cli/memory_report.h"
 #include "app/cli/plan_arguments.h"
 #include "app/cli/remedies_report.h"
 #include "app/cli/terminal.h"
+#include "core/frameworks/estimate_under.h"
 #include "core/plan/gpu.h"
 #include "core/remedies/remedies.h"
 
@@ -20,6 +22,7 @@ struct Arguments {
     PlanArguments plan;
     std::string gpu;
     std::optional<std::int64_t> gpus;
+    std::string framework = "plimsoll";
     bool json = false;
     bool sources = false;
     bool remedies = false;
@@ -55,17 +58,25 @@ std::string call_with(const Arguments& arguments, const std::vector<std::string>
 Result<int> estimate(Arguments& arguments) {
     const auto plan = arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); });
     if (!plan) return tl::unexpected(plan.error());
-    const auto memory = estimate_memory(*plan);
+    const auto framework = find_framework(arguments.framework);
+    if (!framework)
+        return bad_input("no framework is called \"{}\"; known are {}", arguments.framework,
+                         fmt::join(framework_names, ", "));
+    const auto memory = estimate_under(*framework, *plan);
     if (!memory) return tl::unexpected(memory.error());
     std::optional<Remedies> found;
-    if (arguments.remedies || !memory->fits()) found = find_remedies(*plan, *memory);
+    // What a remedy saves is worked out for Plimsoll's own engine.
+    const bool own = *framework == Framework::Plimsoll;
+    if (own && (arguments.remedies || !memory->fits())) found = find_remedies(*plan, *memory);
     if (arguments.json) {
         Json json = to_json(*memory, *plan);
+        add_intervals(json, *framework, *memory, *plan);
         if (found) json.update(to_json(*found));
         say(json.dump(2) + "\n");
         return 0;
     }
     say(memory_report(*memory, *plan, arguments.sources));
+    say("\n" + interval_report(*framework, *memory, *plan));
     if (!found) return 0;
     const std::string call = found->set ? call_with(arguments, found->set->settings) : std::string();
     say("\n" + remedies_report(*found, *memory, call, arguments.sources));
@@ -83,6 +94,11 @@ void add_estimate(CLI::App& app, Work& work) {
         ->type_name("NAME");
     command->add_option("--gpus", arguments->gpus, "GPUs in all; dp follows, the global batch stays where it divides")
         ->type_name("N");
+    command
+        ->add_option("--framework", arguments->framework,
+                     fmt::format("Whose memory: {}", fmt::join(framework_names, ", ")))
+        ->type_name("NAME")
+        ->capture_default_str();
     command->add_flag("--json", arguments->json,
                       "JSON: model.parameters and every term in bytes, with formula and source");
     command->add_flag("--sources", arguments->sources, "Also print where each formula comes from");
