@@ -15,68 +15,84 @@ constexpr std::int64_t live_parameters = 1'000'000'000;
 
 }  // namespace
 
-std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage,
-                                        EngineBuffers engine) {
+void communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage, EngineBuffers engine,
+                           TermSink& sink) {
     const auto& layout = plan.layout;
     const auto e = bytes_of(plan.numerics.dtype);
     const auto gradient = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
     const Count whole = e * tokens(plan) * plan.model.hidden_size;
-    std::vector<Term> terms;
-    const auto add = [&](const char* key, const char* name, Count bytes, std::string formula, const char* source) {
-        terms.push_back({key, name, Category::Buffers, bytes.value(), std::move(formula), source});
+    const auto add = [&](const char* key, const char* name, Count bytes, auto&& formula, const char* source) {
+        sink.add(key, Category::Buffers, bytes, [&] { return Words{name, formula(), source}; });
     };
 
     const bool shared = sharding(layout).dense > 1, own = engine == EngineBuffers::Plimsoll;
     if (shared && (layout.zero_stage == 0 || (own && layout.zero_stage == 1)))
-        add("gradient_buckets", "Gradient buckets", 0,
-            fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib),
+        add(
+            "gradient_buckets", "Gradient buckets", 0,
+            [&] { return fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib); },
             "PyTorch DDP, gradient_as_bucket_view (Li et al. 2020)");
     if (own && shared && layout.zero_stage >= 2) {
         const auto sharded = sharded_buffers(plan, slice, stage.a_layer);
         const Count without = std::max(stage.loss, stage.needed);
         const Count with = std::max(stage.loss + sharded.at_loss, stage.needed + sharded.in_backward);
-        add("zero_buffers", layout.zero_stage == 2 ? "Gradient buckets" : "Gathered weights and gradients",
+        add(
+            "zero_buffers", layout.zero_stage == 2 ? "Gradient buckets" : "Gathered weights and gradients",
             with - without,
-            fmt::format(
-                "max(G + {}, W + {}) − max(G, W) = max({}, {}) − {}; beside the loss{}, in a layer's backward {}",
-                number(sharded.at_loss), number(sharded.in_backward), number(stage.loss + sharded.at_loss),
-                number(stage.needed + sharded.in_backward), number(without),
-                sharded.loss_text.empty() ? " nothing" : ": " + sharded.loss_text, sharded.backward_text),
+            [&] {
+                return fmt::format("max(G + {}, W + {}) − max(G, W) = max({}, {}) − {}; {}", number(sharded.at_loss),
+                                   number(sharded.in_backward), number(stage.loss + sharded.at_loss),
+                                   number(stage.needed + sharded.in_backward), number(without),
+                                   sharded_buffers_text(plan, slice, sharded));
+            },
             "Plimsoll's engine: a bucket has memory while it fills and travels, a unit's weights while it computes");
     }
     if (!own && shared && layout.zero_stage >= 1) {
         const Count elements = reduce_bucket_elements(slice);
         const auto buckets = reduce_buckets(plan);
-        add("reduce_bucket", buckets == 1 ? "Gradient reduce bucket" : "Gradient reduce buckets",
+        add(
+            "reduce_bucket", buckets == 1 ? "Gradient reduce bucket" : "Gradient reduce buckets",
             buckets * gradient * elements,
-            fmt::format("{0}{1} B × min(5e8, P) = {0}{1} × {2}; the all-gather of parameters writes in place",
-                        buckets == 1 ? "" : fmt::format("{} × ", buckets), gradient, number(elements)),
+            [&] {
+                return fmt::format(
+                    "{0}{1} B × min(5e8, P) = {0}{1} × {2}; the all-gather of parameters writes in place",
+                    buckets == 1 ? "" : fmt::format("{} × ", buckets), gradient, number(elements));
+            },
             "DeepSpeed reduce_bucket_size, default 5e8 elements; two under overlap_comm in stages 1 and 2");
     }
     if (!own && shared && layout.zero_stage >= 3) {
         const Count elements = std::min(Count(live_parameters), slice.total);
-        add("live_parameters", "Gathered parameters", e * elements,
-            fmt::format("{} B × min(1e9, P) = {} × {}; prefetched ones included", e, e, number(elements)),
+        add(
+            "live_parameters", "Gathered parameters", e * elements,
+            [&] {
+                return fmt::format("{} B × min(1e9, P) = {} × {}; prefetched ones included", e, e, number(elements));
+            },
             "DeepSpeed stage3_max_live_parameters, default 1e9 elements");
     }
     if (layout.pp > 1) {
         const Count tensor = share(whole, layout.sequence_parallel ? layout.tp : 1);
-        add("pipeline_buffers", "Pipeline send and receive", 2 * tensor,
-            fmt::format("2 × {} B × tokens × h{} = 2 × {}", e, layout.sequence_parallel ? " / tp" : "", number(tensor)),
+        add(
+            "pipeline_buffers", "Pipeline send and receive", 2 * tensor,
+            [&] {
+                return fmt::format("2 × {} B × tokens × h{} = 2 × {}", e, layout.sequence_parallel ? " / tp" : "",
+                                   number(tensor));
+            },
             "Narayanan et al. 2021, section 2.2: the stage's boundary tensor, one going out and one coming in");
     }
     if (layout.sequence_parallel)
-        add("sequence_parallel_buffer", "Gathered sequence", whole,
-            fmt::format("{} B × tokens × h = {} × {} × {}", e, e, number(tokens(plan)),
-                        format_count(plan.model.hidden_size)),
+        add(
+            "sequence_parallel_buffer", "Gathered sequence", whole,
+            [&] {
+                return fmt::format("{} B × tokens × h = {} × {} × {}", e, e, number(tokens(plan)),
+                                   format_count(plan.model.hidden_size));
+            },
             "Korthikanti et al. 2022, section 4.2.2: all-gather before a column-parallel product");
     if (layout.cp > 1) {
         const Count block = 2 * e * tokens(plan) * (share(plan.model.num_kv_heads, layout.tp) * plan.model.head_size());
-        add("context_parallel_buffers", "Ring of keys and values", 2 * block,
-            fmt::format("2 × (K and V of one block) = 2 × {}", number(block)),
+        add(
+            "context_parallel_buffers", "Ring of keys and values", 2 * block,
+            [&] { return fmt::format("2 × (K and V of one block) = 2 × {}", number(block)); },
             "Ring Attention (Liu et al. 2023): one block going out, one coming in");
     }
-    return terms;
 }
 
 }  // namespace plimsoll

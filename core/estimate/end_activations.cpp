@@ -12,12 +12,12 @@ Count hidden_tensor(const Plan& plan) {
 
 }  // namespace
 
-std::vector<EndTensor> end_tensors(const Plan& plan, const Slice& slice) {
+EndTensors end_tensors(const Plan& plan, const Slice& slice) {
     const bool t5 = plan.model.encoder_decoder();
     const Count stacks = t5 ? 2 : 1;
     const auto split = sequence_split(plan.layout);
     const Count length = share(plan.data.sequence_length, plan.layout.cp);
-    std::vector<EndTensor> tensors;
+    EndTensors tensors;
     if (slice.first) tensors.push_back({"token ids", stacks * 8 * tokens(plan)});
     if (slice.first && plan.model.position == Position::Learned) tensors.push_back({"position ids", 8 * length});
     // cos and sin, of half a head each

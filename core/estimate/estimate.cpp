@@ -21,12 +21,12 @@ Count sum(const std::vector<Term>& terms) {
     return bytes;
 }
 
-RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t stage,
-                       std::int64_t alive, EngineBuffers engine) {
+RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t alive,
+                       EngineBuffers engine) {
     const auto& layout = plan.layout;
     RankMemory rank;
-    rank.stage = static_cast<int>(stage);
-    rank.label = layout.pp == 1 ? "Every rank" : fmt::format("Stage {}", stage);
+    rank.stage = static_cast<int>(slice.rank);
+    rank.label = layout.pp == 1 ? "Every rank" : fmt::format("Stage {}", slice.rank);
     rank.ranks = layout.dp * layout.tp * layout.cp;
     rank.layers = slice.layers;
     rank.parameters = slice.total.value();
@@ -34,16 +34,8 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
     rank.chunks = chunks_per_rank(plan);
     const InFlight in_flight{rank.alive, rank.chunks};
     rank.in_flight = in_flight.micro_batches();
-
-    const auto append = [&](std::vector<Term> terms) {
-        std::move(terms.begin(), terms.end(), std::back_inserter(rank.terms));
-    };
-    append(model_states(plan, slice));
-    append(activation_terms(plan, layer, slice, in_flight));
-    if (slice.last) append({logits_term(plan, rank.in_flight)});
-    const auto stage_sizes = stage_activations(plan, layer, slice, in_flight, layout.recompute);
-    append(communication_buffers(plan, slice, stage_sizes, engine));
-    append(overhead(plan, Count(rank.of(Category::Activations)) + rank.of(Category::Buffers)));
+    TermSink sink(&rank.terms);
+    rank_terms(plan, layer, slice, in_flight, engine, sink);
 
     rank.activations_per_layer = stage_activations(plan, layer, slice, in_flight, layout.recompute).a_layer.value();
     for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
@@ -53,6 +45,16 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
 }
 
 }  // namespace
+
+void rank_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                EngineBuffers engine, TermSink& sink) {
+    const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute);
+    model_states(plan, slice, sink);
+    activation_terms(plan, layer, slice, in_flight, stage, sink);
+    if (slice.last) logits_term(plan, in_flight.micro_batches(), sink);
+    communication_buffers(plan, slice, stage, engine, sink);
+    overhead(plan, sink.of(Category::Activations) + sink.of(Category::Buffers), sink);
+}
 
 Bytes RankMemory::total() const { return sum(terms).value(); }
 
@@ -93,7 +95,7 @@ Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine) {
     if (!alive) return tl::unexpected(alive.error());
     for (const auto& slice : slices(plan)) {
         const auto held = (*alive)[static_cast<std::size_t>(slice.rank)];
-        estimate.stages.push_back(rank_memory(plan, layer, slice, slice.rank, held, engine));
+        estimate.stages.push_back(rank_memory(plan, layer, slice, held, engine));
         auto host = host_states(plan, slice);
         if (plan.layout.offload_activations)
             host.push_back(host_activations(plan, layer, slice, {held, chunks_per_rank(plan)}));

@@ -49,8 +49,9 @@ Count logits_peak(const Plan& plan) {
     return z.chunks > 1 ? z.of_piece() + z.gradients() : std::max(z.copies(), z.head());
 }
 
-Term logits_term(const Plan& plan, std::int64_t in_flight) {
-    const LogitSizes z(plan);
+namespace {
+
+std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
     constexpr auto copies = "(4 B log-softmax + 4 B its gradient + 4 B gradient of the fp32 logits)";
     std::string formula;
     if (z.chunks > 1)
@@ -74,16 +75,21 @@ Term logits_term(const Plan& plan, std::int64_t in_flight) {
     else if (in_flight > 1)
         formula += fmt::format(" + {} waiting micro-batches × 4 B × {} × {}", in_flight - 1, number(z.all),
                                number(z.vocabulary));
-    return {"logits_and_loss",
-            "Logits and loss",
-            Category::Buffers,
-            (logits_peak(plan) + (in_flight - 1) * z.waiting()).value(),
-            std::move(formula),
-            z.chunks > 1
-                ? "cross-entropy with the head in pieces (Liger Kernel, Hsu et al. 2024); vocabulary split by tp "
-                  "(Shoeybi et al. 2019)"
-                : "cross-entropy on fp32 logits, measured on Plimsoll's engine; vocabulary split by tp (Shoeybi "
-                  "et al. 2019)"};
+    return formula;
+}
+
+}  // namespace
+
+void logits_term(const Plan& plan, std::int64_t in_flight, TermSink& sink) {
+    const LogitSizes z(plan);
+    sink.add("logits_and_loss", Category::Buffers, logits_peak(plan) + (in_flight - 1) * z.waiting(), [&] {
+        return Words{"Logits and loss", logits_formula(z, in_flight),
+                     z.chunks > 1
+                         ? "cross-entropy with the head in pieces (Liger Kernel, Hsu et al. 2024); vocabulary split by "
+                           "tp (Shoeybi et al. 2019)"
+                         : "cross-entropy on fp32 logits, measured on Plimsoll's engine; vocabulary split by tp "
+                           "(Shoeybi et al. 2019)"};
+    });
 }
 
 }  // namespace plimsoll

@@ -31,43 +31,52 @@ Sharding sharding(const Layout& layout) {
     return {ranks, ranks / layout.ep};
 }
 
-std::vector<Term> model_states(const Plan& plan, const Slice& slice) {
+void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     const auto& layout = plan.layout;
     const auto groups = sharding(layout);
     const bool half = plan.numerics.dtype != Dtype::Fp32;
     const State weights{bytes_of(plan.numerics.dtype), layout.zero_stage >= 3};
     const State gradients{half && plan.numerics.fp32_gradients ? 4 : weights.bytes, layout.zero_stage >= 2};
     const State masters{4, layout.zero_stage >= 1};
-    const auto moments = optimizer_state(plan, slice, layout.zero_stage >= 1);
-    const auto bytes = [&](const State& state) { return (state.bytes * shard(slice, groups, state.sharded)).value(); };
+    const auto bytes = [&](const State& state, bool away) {
+        return away ? Count(0) : state.bytes * shard(slice, groups, state.sharded);
+    };
     const auto moved = [](const char* what, Offload where) {
         return fmt::format("0 on the device: {} {}", what,
                            where == Offload::Nvme ? "is on the NVMe drive" : "is in host memory");
     };
 
-    std::vector<Term> terms;
     const bool weights_away = layout.offload_parameters != Offload::None;
-    terms.push_back({"parameters", "Parameters", Category::Parameters, weights_away ? 0 : bytes(weights),
+    sink.add("parameters", Category::Parameters, bytes(weights, weights_away), [&] {
+        return Words{"Parameters",
                      weights_away ? moved("each rank's shard", layout.offload_parameters)
                                   : parameters_formula(weights, slice, plan),
-                     "exact count of the architecture; tensor slices as in Megatron-LM (Shoeybi et al. 2019)"});
+                     "exact count of the architecture; tensor slices as in Megatron-LM (Shoeybi et al. 2019)"};
+    });
 
     const bool optimizer_away = layout.offload_optimizer != Offload::None;
     // Whole gradients (ZeRO-1) are summed on the device; shards leave it as they are reduced.
     const bool gradients_away = optimizer_away && gradients.sharded;
-    terms.push_back(
-        {"gradients", "Gradients", Category::Gradients, gradients_away ? 0 : bytes(gradients),
-         gradients_away ? moved("the reduced shard", layout.offload_optimizer) : formula(gradients, slice, groups),
-         gradients_away ? "ZeRO-Offload (Ren et al. 2021), section 4" : zero_source});
+    sink.add("gradients", Category::Gradients, bytes(gradients, gradients_away), [&] {
+        return Words{
+            "Gradients",
+            gradients_away ? moved("the reduced shard", layout.offload_optimizer) : formula(gradients, slice, groups),
+            gradients_away ? "ZeRO-Offload (Ren et al. 2021), section 4" : zero_source};
+    });
     if (half)
-        terms.push_back(
-            {"master_weights", "Master weights (fp32)", Category::Optimizer, optimizer_away ? 0 : bytes(masters),
-             optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, slice, groups),
-             "mixed precision (Micikevicius et al. 2018); " + std::string(zero_source)});
-    terms.push_back({moments.key, moments.name, Category::Optimizer, optimizer_away ? 0 : moments.bytes.value(),
-                     optimizer_away ? moved("the optimizer's state", layout.offload_optimizer) : moments.formula,
-                     moments.source});
-    return terms;
+        sink.add("master_weights", Category::Optimizer, bytes(masters, optimizer_away), [&] {
+            return Words{
+                "Master weights (fp32)",
+                optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, slice, groups),
+                "mixed precision (Micikevicius et al. 2018); " + std::string(zero_source)};
+        });
+    const bool sharded = layout.zero_stage >= 1;
+    const auto moments = optimizer_away ? Count(0) : optimizer_bytes(plan, slice, sharded);
+    sink.add(optimizer_key(plan.optimizer.kind), Category::Optimizer, moments, [&] {
+        auto words = optimizer_words(plan, slice, sharded);
+        if (optimizer_away) words.formula = moved("the optimizer's state", layout.offload_optimizer);
+        return words;
+    });
 }
 
 std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
@@ -85,9 +94,9 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
     constexpr auto offload = "ZeRO-Offload (Ren et al. 2021), section 4";
     if (layout.offload_optimizer == Offload::Cpu) {
         add("host_master_weights", "Master weights (fp32)", Category::Optimizer, 4 * own, per_parameter(4), offload);
-        const auto moments = optimizer_state(plan, slice, true);
-        add(fmt::format("host_{}", moments.key), moments.name, Category::Optimizer, moments.bytes, moments.formula,
-            offload);
+        const auto moments = optimizer_words(plan, slice, true);
+        add(fmt::format("host_{}", optimizer_key(plan.optimizer.kind)), moments.name, Category::Optimizer,
+            optimizer_bytes(plan, slice, true), moments.formula, offload);
         add("host_gradients", "Gradients for the CPU's optimizer (fp32)", Category::Gradients, 4 * own,
             per_parameter(4), offload);
     }

@@ -56,35 +56,66 @@ AdafactorElements adafactor_elements(const Plan& plan, const Slice& slice) {
     return sum;
 }
 
-OptimizerState optimizer_state(const Plan& plan, const Slice& slice, bool sharded) {
+const char* optimizer_key(OptimizerKind kind) {
+    switch (kind) {
+        case OptimizerKind::AdamW:
+            return "adam_moments";
+        case OptimizerKind::Lamb:
+            return "lamb_moments";
+        case OptimizerKind::Sgd:
+            return "momentum";
+        case OptimizerKind::AdamW8bit:
+            return "adam_moments_8bit";
+        case OptimizerKind::Adafactor:
+            return "second_moment_factors";
+    }
+    return "";
+}
+
+Count optimizer_bytes(const Plan& plan, const Slice& slice, bool sharded) {
+    const auto groups = sharding(plan.layout);
+    const Count own = shard(slice, groups, sharded);
+    switch (plan.optimizer.kind) {
+        case OptimizerKind::AdamW:
+        case OptimizerKind::Lamb:
+            return 8 * own;
+        case OptimizerKind::Sgd:
+            return plan.optimizer.momentum == 0 ? Count(0) : 4 * own;
+        case OptimizerKind::AdamW8bit:
+            return 2 * (own + 4 * share(own, block));
+        case OptimizerKind::Adafactor: {
+            const auto all = adafactor_elements(plan, slice);
+            return 4 * (share(all.rows, sharded ? groups.dense : 1) + all.columns);
+        }
+    }
+    return 0;
+}
+
+Words optimizer_words(const Plan& plan, const Slice& slice, bool sharded) {
     const auto groups = sharding(plan.layout);
     const Count own = shard(slice, groups, sharded);
     const auto whole = [&](std::int64_t bytes) { return shard_formula(bytes, slice, groups, sharded); };
     const auto with_zero = [](const char* source) { return fmt::format("{}; {}", source, zero_source); };
     switch (plan.optimizer.kind) {
         case OptimizerKind::AdamW:
-            return {"adam_moments", "Adam moments (fp32)", 8 * own, whole(8),
-                    with_zero("AdamW keeps a mean and a variance, 4 B each")};
+            return {"Adam moments (fp32)", whole(8), with_zero("AdamW keeps a mean and a variance, 4 B each")};
         case OptimizerKind::Lamb:
-            return {"lamb_moments", "LAMB moments (fp32)", 8 * own, whole(8),
+            return {"LAMB moments (fp32)", whole(8),
                     with_zero("LAMB (You et al. 2020) keeps Adam's mean and variance, 4 B each")};
         case OptimizerKind::Sgd:
             if (plan.optimizer.momentum == 0)
-                return {"momentum", "SGD momentum", 0, "0: optimizer.momentum is 0, and plain SGD keeps nothing",
+                return {"SGD momentum", "0: optimizer.momentum is 0, and plain SGD keeps nothing",
                         "Robbins and Monro 1951"};
-            return {"momentum", "SGD momentum (fp32)", 4 * own, whole(4), with_zero("one moment of 4 B")};
-        case OptimizerKind::AdamW8bit: {
-            const Count blocks = share(own, block);
-            return {"adam_moments_8bit", "Adam moments (8 bits)", 2 * (own + 4 * blocks),
+            return {"SGD momentum (fp32)", whole(4), with_zero("one moment of 4 B")};
+        case OptimizerKind::AdamW8bit:
+            return {"Adam moments (8 bits)",
                     fmt::format("2 × (1 B × S + 4 B × S / {}) = 2 × ({} + 4 × {}); S the rank's parameters: {}", block,
-                                number(own), number(blocks), whole(1)),
+                                number(own), number(share(own, block)), whole(1)),
                     with_zero("block-wise 8-bit states (Dettmers et al. 2022), a scale a block")};
-        }
         case OptimizerKind::Adafactor: {
             const auto all = adafactor_elements(plan, slice);
             const auto ranks = sharded ? groups.dense : 1;
-            return {"second_moment_factors", "Adafactor second moment (fp32)",
-                    4 * (share(all.rows, ranks) + all.columns),
+            return {"Adafactor second moment (fp32)",
                     fmt::format("4 B × (R{} + C) = 4 × ({}{} + {}); R the rows of the matrices and the vectors, C the "
                                 "columns",
                                 ranks > 1 ? " / N" : "", number(all.rows), ranks > 1 ? fmt::format(" / {}", ranks) : "",

@@ -18,14 +18,10 @@ std::string shard_formula(std::int64_t bytes, const Slice& slice, const Sharding
 /// 256 (parameters of fewer than 4096 numbers keep fp32 ones, which weigh nothing and are not counted), Adafactor
 /// (Shazeer and Stern 2018, no first moment) an fp32 second moment of a number a row and one a column of each matrix,
 /// and of its own length for each vector. A shard of a matrix is some of its rows, and has all columns.
-struct OptimizerState {
-    std::string key;   ///< "adam_moments"
-    std::string name;  ///< "Adam moments (fp32)"
-    Count bytes;
-    std::string formula;
-    std::string source;
-};
-OptimizerState optimizer_state(const Plan& plan, const Slice& slice, bool sharded);
+Count optimizer_bytes(const Plan& plan, const Slice& slice, bool sharded);
+Words optimizer_words(const Plan& plan, const Slice& slice, bool sharded);
+/// "adam_moments"
+const char* optimizer_key(OptimizerKind kind);
 
 /// Elements of Adafactor's second moment for the whole slice: q, k and v are matrices of their own (one in GPT-2).
 struct AdafactorElements {

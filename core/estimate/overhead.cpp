@@ -12,6 +12,21 @@ constexpr Bytes pair_communicator = 544 * MiB, communicator = 688 * MiB;
 /// and 8B): 0.36, 0.27, 0.22, 0.32. Of the whole that is 1.18 to 1.27.
 constexpr std::int64_t fragmentation_percent = 28;
 
+std::array<std::pair<const char*, std::int64_t>, 5> groups_of(const Layout& layout) {
+    return {{{"data", layout.dp * layout.cp},
+             {"tensor", layout.tp},
+             {"pipeline", layout.pp},
+             {"context", layout.cp},
+             {"expert", layout.ep}}};
+}
+
+Count nccl_bytes(const Layout& layout) {
+    Count bytes;
+    for (const auto& group : groups_of(layout))
+        if (group.second > 1) bytes += group.second == 2 ? pair_communicator : communicator;
+    return bytes;
+}
+
 }  // namespace
 
 Term cuda_context_term() {
@@ -24,42 +39,44 @@ Term cuda_context_term() {
 }
 
 std::optional<Term> nccl_term(const Layout& layout) {
-    Count nccl;
-    std::string groups;
-    const auto group = [&](const char* name, std::int64_t ranks) {
-        if (ranks < 2) return;
-        nccl += ranks == 2 ? pair_communicator : communicator;
-        groups += fmt::format("{}{} {}", groups.empty() ? "" : ", ", name, ranks);
-    };
-    group("data", layout.dp * layout.cp);
-    group("tensor", layout.tp);
-    group("pipeline", layout.pp);
-    group("context", layout.cp);
-    group("expert", layout.ep);
-    if (nccl == 0) return std::nullopt;
+    const Count bytes = nccl_bytes(layout);
+    if (bytes == 0) return std::nullopt;
+    std::string text;
+    for (const auto& [name, ranks] : groups_of(layout))
+        if (ranks > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, ranks);
     return Term{"nccl",
                 "NCCL",
                 Category::Overhead,
-                nccl.value(),
-                fmt::format("688 MiB a communicator, 544 MiB when it has two ranks: {}", groups),
+                bytes.value(),
+                fmt::format("688 MiB a communicator, 544 MiB when it has two ranks: {}", text),
                 "NVIDIA/nccl issue 964 (A100)"};
 }
 
-std::vector<Term> overhead(const Plan& plan, Count dynamic) {
-    if (plan.cluster.gpu == "cpu")
-        return {
-            {"overhead", "Framework overhead", Category::Overhead, 0,
-             "0: on the CPU tensors are counted as they are allocated; the program itself needs some memory besides",
-             "Plimsoll's counting allocator"}};
-
-    std::vector<Term> terms{cuda_context_term()};
-    if (auto nccl = nccl_term(plan.layout)) terms.push_back(*std::move(nccl));
-    terms.push_back({"fragmentation", "Allocator fragmentation", Category::Overhead,
-                     share(dynamic * fragmentation_percent, 100).value(),
+void overhead(const Plan& plan, Count dynamic, TermSink& sink) {
+    if (plan.cluster.gpu == "cpu") {
+        sink.add("overhead", Category::Overhead, 0, [] {
+            return Words{
+                "Framework overhead",
+                "0: on the CPU tensors are counted as they are allocated; the program itself needs some memory besides",
+                "Plimsoll's counting allocator"};
+        });
+        return;
+    }
+    sink.add("cuda_context", Category::Overhead, cuda_context, [] {
+        const auto term = cuda_context_term();
+        return Words{term.name, term.formula, term.source};
+    });
+    if (const Count nccl = nccl_bytes(plan.layout); nccl > 0)
+        sink.add("nccl", Category::Overhead, nccl, [&] {
+            const auto term = nccl_term(plan.layout);
+            return Words{term->name, term->formula, term->source};
+        });
+    sink.add("fragmentation", Category::Overhead, share(dynamic * fragmentation_percent, 100), [&] {
+        return Words{"Allocator fragmentation",
                      fmt::format("{} % of activations, logits and buffers = {} × {} / 100", fragmentation_percent,
                                  format_count(dynamic.value()), fragmentation_percent),
-                     "reserved ÷ active memory of four torchtitan runs (pull requests 165, 699): 22 to 36 %"});
-    return terms;
+                     "reserved ÷ active memory of four torchtitan runs (pull requests 165, 699): 22 to 36 %"};
+    });
 }
 
 }  // namespace plimsoll

@@ -35,15 +35,11 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
         const Count opened =
             experts > 0 ? std::max(at_first - experts, at_first - before_first_gradient(plan)) : at_first;
         buffers.in_backward = std::max(opened, later);
-        buffers.backward_text = fmt::format("{} of gradients in buckets of up to {} MiB", number(buffers.in_backward),
-                                            plan.training.bucket_mib);
         return buffers;
     }
     const Count tied = slice.last && slice.head == 0 && slice.first ? slice.embedding : Count(0);
     if (slice.last) {
         buffers.at_loss = e * (head + tied + slice.layer);
-        buffers.loss_text = fmt::format("{} B × (head {} + the last layer, on its way {})", e, number(head + tied),
-                                        number(slice.layer));
     }
     // The peak comes before the layer's first gradient, or right after when what led to it is free again. Experts have
     // buckets of their own.
@@ -53,11 +49,17 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
     const Count at_last_layer = 2 * e * slice.layer + current + (slice.last ? g * head : Count(0));
     const Count further_on = 2 * e * slice.layer + current + bucket + share(bucket, ranks) - kept_layer;
     buffers.in_backward = std::max(at_last_layer, further_on);
-    buffers.backward_text = fmt::format(
-        "{} of gathered weights and gradients: two layers' weights in {} B, the "
-        "gradients of one or two layers in {} B × {}",
-        number(buffers.in_backward), e, g, number(slice.layer));
     return buffers;
+}
+
+std::string sharded_buffers_text(const Plan& plan, const Slice& slice, const ShardedBuffers& buffers) {
+    if (plan.layout.zero_stage == 2)
+        return fmt::format("in a layer's backward {} of gradients in buckets of up to {} MiB",
+                           number(buffers.in_backward), plan.training.bucket_mib);
+    return fmt::format(
+        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: two "
+        "layers' weights and the gradients of one or two of {} parameters",
+        number(buffers.at_loss), number(buffers.in_backward), number(slice.layer));
 }
 
 }  // namespace plimsoll

@@ -15,9 +15,11 @@ namespace plimsoll {
 struct ShardedBuffers {
     Count at_loss;      ///< beside the logits
     Count in_backward;  ///< beside a layer's backward: the last one's with all activations, or a later one's
-    std::string loss_text, backward_text;
 };
 /// `kept_layer`: what a layer keeps for its backward, gone when the next one's begins.
 ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_layer);
+
+/// What it is made of.
+std::string sharded_buffers_text(const Plan& plan, const Slice& slice, const ShardedBuffers& buffers);
 
 }  // namespace plimsoll

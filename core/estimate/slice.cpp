@@ -83,11 +83,11 @@ std::vector<Slice> slices(const Plan& plan) {
     return result;
 }
 
-std::int64_t Slice::recomputed(const Layout& layout, std::int64_t from, std::int64_t to) const {
+std::int64_t Slice::recomputed(const Layout& layout, Recompute mode, std::int64_t from, std::int64_t to) const {
     std::int64_t sum = 0;
     for (const auto& run : runs) {
         const auto begin = std::max(run.first, from), end = std::min(run.first + run.count, to);
-        if (begin < end) sum += recomputed_layers(layout, begin, end - begin, rank);
+        if (begin < end) sum += recomputed_layers(layout, mode, begin, end - begin, rank);
     }
     return sum;
 }

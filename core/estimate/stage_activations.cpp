@@ -29,26 +29,20 @@ std::string written_out(const std::vector<SavedTensor>& tensors, Recompute mode)
     return text;
 }
 
-/// A rank's layers by what they keep under `layout`.
+/// A rank's layers by what they keep in `mode`.
 struct LayerCounts {
-    LayerCounts(const Plan& plan, const Layout& layout, const Slice& slice) {
+    LayerCounts(const Plan& plan, const Slice& slice, Recompute mode) {
         const auto border = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
         const auto all = border + plan.model.num_layers;
         encoders = slice.encoder_layers;
         decoders = slice.layers - slice.encoder_layers;
-        encoders_again = slice.recomputed(layout, 0, border);
-        decoders_again = slice.recomputed(layout, border, all);
+        encoders_again = slice.recomputed(plan.layout, mode, 0, border);
+        decoders_again = slice.recomputed(plan.layout, mode, border, all);
     }
     std::int64_t encoders = 0, decoders = 0, encoders_again = 0, decoders_again = 0;
     std::int64_t again() const { return encoders_again + decoders_again; }
     std::int64_t whole() const { return encoders + decoders - again(); }
 };
-
-LayerCounts counts_in(const Plan& plan, const Slice& slice, Recompute mode) {
-    auto layout = plan.layout;
-    layout.recompute = mode;
-    return {plan, layout, slice};
-}
 
 /// "32 layers × 17,000,000", or "16 layers × 1,000 + 16 recomputed × 10".
 std::string layers_text(const char* what, std::int64_t layers, std::int64_t again, Count whole, Count recomputed) {
@@ -60,7 +54,7 @@ std::string layers_text(const char* what, std::int64_t layers, std::int64_t agai
 
 std::string kept_text(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight) {
     const auto m = static_cast<std::size_t>(plan.layout.recompute);
-    const auto counts = counts_in(plan, slice, plan.layout.recompute);
+    const auto counts = LayerCounts(plan, slice, plan.layout.recompute);
     const auto count = in_flight.chunks == 1 ? fmt::format("{}", in_flight.alive)
                                              : fmt::format("{}/{}", in_flight.alive, in_flight.chunks);
     auto text =
@@ -72,6 +66,12 @@ std::string kept_text(const Plan& plan, const LayerActivations& layer, const Sli
             layers_text("encoder layers", counts.encoders, counts.encoders_again, layer.encoder[0], layer.encoder[m]));
     if (plan.layout.compress_activations) text += ", floating-point numbers in 8 bits with a scale a block of 256";
     return text;
+}
+
+std::string layer_written_out(const Plan& plan, Recompute mode) {
+    const auto kind = plan.model.encoder_decoder() ? LayerKind::T5Decoder : LayerKind::Decoder;
+    const auto tensors = saved_tensors(plan, kind);
+    return written_out(plan.layout.compress_activations ? compressed(tensors) : tensors, mode);
 }
 
 }  // namespace
@@ -87,14 +87,13 @@ LayerActivations::LayerActivations(const Plan& plan) {
         decoder[m] = kept(stored, mode);
         encoder[m] = kept(encoder_stored, mode);
         backward[m] = backward_peak(plan, tensors, mode);
-        ops[m] = written_out(stored, mode);
     }
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight, Recompute mode) {
     const auto m = static_cast<std::size_t>(mode);
-    const auto counts = counts_in(plan, slice, mode);
+    const auto counts = LayerCounts(plan, slice, mode);
     StageActivations stage;
     stage.kept = share(
         in_flight.alive *
@@ -131,43 +130,39 @@ Term host_activations(const Plan& plan, const LayerActivations& layer, const Sli
             "2021), section 5.1"};
 }
 
-std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight) {
+void activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                      const StageActivations& stage, TermSink& sink) {
     const auto mode = plan.layout.recompute;
-    const auto stage = stage_activations(plan, layer, slice, in_flight, mode);
-    const auto counts = counts_in(plan, slice, mode);
+    const auto counts = LayerCounts(plan, slice, mode);
     const bool recomputes = counts.again() > 0;
 
-    const auto& ops = layer.ops[recomputes ? static_cast<std::size_t>(mode) : 0];
-
-    std::vector<Term> terms;
-    auto text = kept_text(plan, layer, slice, in_flight);
-    if (plan.layout.offload_activations)
-        text = fmt::format("at most two layers on their way = min(2 × {}, {}); all wait in host memory: {}",
-                           number(stage.largest), number(stage.kept), text);
-    terms.push_back({"activations",
-                     recomputes
+    sink.add("activations", Category::Activations, stage.layers, [&] {
+        auto text = kept_text(plan, layer, slice, in_flight);
+        if (plan.layout.offload_activations)
+            text = fmt::format("at most two layers on their way = min(2 × {}, {}); all wait in host memory: {}",
+                               number(stage.largest), number(stage.kept), text);
+        return Words{recomputes
                          ? fmt::format("Activations (recompute {})", recompute_names[static_cast<std::size_t>(mode)])
                          : "Activations",
-                     Category::Activations, stage.layers.value(),
-                     fmt::format("{}; a {}layer: {}", text, recomputes && counts.whole() > 0 ? "recomputed " : "", ops),
-                     korthikanti});
-
+                     fmt::format("{}; a {}layer: {}", text, recomputes && counts.whole() > 0 ? "recomputed " : "",
+                                 layer_written_out(plan, recomputes ? mode : Recompute::None)),
+                     korthikanti};
+    });
     if (stage.ends > 0)
-        terms.push_back({"end_activations", "Embedding and final norm", Category::Activations, stage.ends.value(),
-                         ends_formula(plan, slice, in_flight.micro_batches()),
-                         "op by op; Korthikanti et al. 2022, section 4.3"});
-
-    terms.push_back({"layer_backward", recomputes ? "One layer recomputed" : "One layer's backward",
-                     Category::Activations, stage.backward.value(),
+        sink.add("end_activations", Category::Activations, stage.ends, [&] {
+            return Words{"Embedding and final norm", ends_formula(plan, slice, in_flight.micro_batches()),
+                         "op by op; Korthikanti et al. 2022, section 4.3"};
+        });
+    sink.add("layer_backward", Category::Activations, stage.backward, [&] {
+        return Words{recomputes ? "One layer recomputed" : "One layer's backward",
                      slice.last
                          ? fmt::format("max(0, W − G) = max(0, {} − {}); W what one layer's backward needs{}, G the "
                                        "logits, final norm and head input freed before it",
                                        number(stage.needed), number(stage.loss),
                                        tied_gradient(plan, slice) > 0 ? " and the gradient of the tied head" : "")
                          : fmt::format("W = {}, what one layer's backward needs", number(stage.needed)),
-                     "op by op (core/estimate/activations.h); Chen et al. 2016"});
-    return terms;
+                     "op by op (core/estimate/activations.h); Chen et al. 2016"};
+    });
 }
 
 }  // namespace plimsoll

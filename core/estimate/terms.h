@@ -9,6 +9,7 @@
 #include "core/estimate/activations.h"
 #include "core/estimate/estimate.h"
 #include "core/estimate/slice.h"
+#include "core/estimate/term_sink.h"
 
 namespace plimsoll {
 
@@ -22,7 +23,7 @@ Sharding sharding(const Layout& layout);
 
 /// Weights, gradients, masters, moments on the device: ZeRO (Rajbhandari 2020), section 5. A state that is offloaded is
 /// a term of 0 B that says where it went.
-std::vector<Term> model_states(const Plan& plan, const Slice& slice);
+void model_states(const Plan& plan, const Slice& slice, TermSink& sink);
 /// The same states in host memory, with the buffers that move them. Empty without offload.
 std::vector<Term> host_states(const Plan& plan, const Slice& slice);
 
@@ -31,7 +32,6 @@ struct LayerActivations {
     explicit LayerActivations(const Plan& plan);
     std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute, compressed where the plan says so
     std::array<Count, 3> backward;          ///< backward_peak of a decoder layer, by Recompute
-    std::array<std::string, 3> ops;         ///< what a decoder layer keeps, written out, by Recompute
 };
 
 /// Micro-batches alive at a rank's peak, counted in its chunks.
@@ -57,24 +57,28 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
                                    const InFlight& in_flight, Recompute mode);
 /// What the rank's layers keep in host memory. Only with offload_activations.
 Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight);
-std::vector<Term> activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice,
-                                   const InFlight& in_flight);
+/// `stage` as stage_activations gives it for the layout's own recomputation.
+void activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                      const StageActivations& stage, TermSink& sink);
 
 /// The logits' copies of one micro-batch, or of one of loss_chunks pieces of it, at their peak (see logits_term).
 Count logits_peak(const Plan& plan);
 /// Last stage only.
-Term logits_term(const Plan& plan, std::int64_t in_flight);
+void logits_term(const Plan& plan, std::int64_t in_flight, TermSink& sink);
 /// Whose buffers of data parallelism are counted.
 enum class EngineBuffers { Plimsoll, DeepSpeed };
 /// Buckets and buffers of data, pipeline, sequence and context parallelism.
-std::vector<Term> communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage,
-                                        EngineBuffers engine);
+void communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage, EngineBuffers engine,
+                           TermSink& sink);
+/// All terms of a rank.
+void rank_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                EngineBuffers engine, TermSink& sink);
 /// estimate_memory with the one engine's buffers or the other's.
 Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine);
 
 /// CUDA context, NCCL, allocator fragmentation; on the CPU one term of 0 B that says why. `dynamic` is what is
 /// allocated and freed each step.
-std::vector<Term> overhead(const Plan& plan, Count dynamic);
+void overhead(const Plan& plan, Count dynamic, TermSink& sink);
 
 std::vector<RuleOfThumb> rules_of_thumb(const Plan& plan, const MemoryEstimate& estimate);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/estimate/estimate.h"
+#include "core/estimate/peak_counter.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/schedule/auto_schedule.h"
@@ -37,6 +38,37 @@ void estimate(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(estimate_memory(plan));
 }
 BENCHMARK(estimate)->Unit(benchmark::kMicrosecond);
+
+// Layouts of 64 ranks, as a search walks through them: parallelism outermost, ZeRO and recomputation innermost.
+void peaks_of_layouts(benchmark::State& state) {
+    Plan plan = pipeline_plan();
+    std::vector<Layout> layouts;
+    for (const std::int64_t tp : {1, 2, 4, 8})
+        for (const std::int64_t pp : {1, 2, 4, 8})
+            for (const std::int64_t micro_batch : {1, 2, 4})
+                for (const bool sequence_parallel : {false, true})
+                    for (const auto schedule : {Schedule::OneFOneB, Schedule::Interleaved})
+                        for (const auto recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
+                            for (const std::int64_t zero : {0, 1, 2, 3})
+                                for (const auto offload : {Offload::None, Offload::Cpu})
+                                    for (const std::int64_t chunks : {1, 8}) {
+                                        if (pp == 1 && schedule == Schedule::Interleaved) continue;
+                                        if (pp > 1 && zero > 1) continue;
+                                        Layout layout = plan.layout;
+                                        layout.tp = tp, layout.pp = pp, layout.dp = 64 / tp / pp;
+                                        layout.micro_batch = micro_batch;
+                                        layout.sequence_parallel = sequence_parallel && tp > 1;
+                                        layout.schedule = schedule, layout.recompute = recompute;
+                                        layout.zero_stage = zero, layout.loss_chunks = chunks;
+                                        if (zero > 0) layout.offload_optimizer = offload;
+                                        layouts.push_back(layout);
+                                    }
+    PeakCounter counter(plan);
+    for (auto _ : state)
+        for (const auto& layout : layouts) benchmark::DoNotOptimize(counter.fullest(layout));
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(layouts.size()));
+}
+BENCHMARK(peaks_of_layouts)->Unit(benchmark::kMillisecond);
 
 // Generated, proven and simulated, as with each change of a slider.
 void schedule_and_simulate(benchmark::State& state) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/estimate/peak_counter.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "core/estimate/terms.h"
+#include "core/schedule/in_flight.h"
+#include "core/schedule/schedule.h"
+
+namespace plimsoll {
+namespace {
+
+/// What the stages' parameters depend on.
+auto slices_key(const Layout& l) {
+    return std::tuple(l.pp, l.tp, l.ep, l.schedule, l.chunks, l.split, l.recompute, l.recompute_stages,
+                      l.recompute_every, l.cp, l.micro_batch, l.sequence_parallel);
+}
+/// Of a split into equal numbers of layers no time counts.
+auto even_slices_key(const Layout& l) { return std::tuple(l.pp, l.tp, l.ep, l.schedule, l.chunks); }
+/// What a layer's tensors depend on.
+auto layer_key(const Layout& l) {
+    return std::tuple(l.micro_batch, l.tp, l.cp, l.ep, l.sequence_parallel, l.compress_activations);
+}
+auto alive_key(const Layout& l) { return std::tuple(l.schedule, l.pp, l.accumulation, l.chunks); }
+
+template <class Value, class Key>
+class Kept {
+public:
+    template <class Make>
+    const Value& get(const Key& key, Make&& make) {
+        if (!key_ || *key_ != key) {
+            value_.emplace(make());
+            key_ = key;
+        }
+        return *value_;
+    }
+
+private:
+    std::optional<Key> key_;
+    std::optional<Value> value_;
+};
+
+}  // namespace
+
+struct PeakCounter::Impl {
+    Plan plan;
+    Kept<std::vector<Slice>, decltype(slices_key(Layout{}))> slices_by_times;
+    Kept<std::vector<Slice>, decltype(even_slices_key(Layout{}))> slices_even;
+    Kept<LayerActivations, decltype(layer_key(Layout{}))> layer;
+    Kept<std::vector<std::int64_t>, decltype(alive_key(Layout{}))> alive;
+};
+
+PeakCounter::PeakCounter(const Plan& plan) : impl_(std::make_unique<Impl>()) { impl_->plan = plan; }
+PeakCounter::~PeakCounter() = default;
+
+std::int64_t PeakCounter::fullest(const Layout& layout) {
+    auto& plan = impl_->plan;
+    plan.layout = layout;
+    plan.layout.schedule_file.clear();
+    const auto& stages = layout.split == Split::Even
+                             ? impl_->slices_even.get(even_slices_key(layout), [&] { return slices(plan); })
+                             : impl_->slices_by_times.get(slices_key(layout), [&] { return slices(plan); });
+    const auto& layer = impl_->layer.get(layer_key(layout), [&] { return LayerActivations(plan); });
+    const auto& alive = impl_->alive.get(alive_key(layout), [&] {
+        return peaks_in_flight(layout.schedule, layout.pp, layout.accumulation, layout.chunks);
+    });
+    const auto chunks = chunks_per_rank(plan);
+    Count most;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const auto& slice = stages[i];
+        // A stage in the middle that is as the one before it, with no more in flight and no more recomputed, is no
+        // fuller.
+        if (i > 1 && !slice.last && slice.layers == stages[i - 1].layers && alive[i] <= alive[i - 1] &&
+            layout.recompute_stages == 0 && layout.recompute_every == 1)
+            continue;
+        TermSink sink(nullptr);
+        rank_terms(plan, layer, slice, {alive[static_cast<std::size_t>(slice.rank)], chunks}, EngineBuffers::Plimsoll,
+                   sink);
+        most = std::max(most, sink.total());
+    }
+    return most.value();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peaks of many layouts of one plan, as fast as a search needs them.
+#pragma once
+
+#include <memory>
+
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+/// The fullest rank's bytes under a layout: what estimate_memory(plan).fullest().total() gives, without its words. What
+/// does not change from one layout to the next (the stages' parameters, a layer's tensors, micro-batches in flight) is
+/// kept, so a search that changes ZeRO, recomputation, offload and accumulation innermost is fastest. For one thread.
+class PeakCounter {
+public:
+    explicit PeakCounter(const Plan& plan);
+    ~PeakCounter();
+    PeakCounter(const PeakCounter&) = delete;
+    PeakCounter& operator=(const PeakCounter&) = delete;
+
+    /// The layout has to be possible (check_plan). A schedule from a file is not read: layout.schedule counts.
+    std::int64_t fullest(const Layout& layout);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace plimsoll
