@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/calibration/calibration.h"
+
 namespace plimsoll::cli {
 namespace {
 
@@ -24,7 +26,15 @@ std::string interval_report(Framework framework, const MemoryEstimate& memory, c
     const auto whose = on_gpu(plan) ? fmt::format("{} measured peaks{}", samples_of(framework, true),
                                                   borrowed ? " under torchtitan: none of its own is known" : "")
                                     : fmt::format("{} runs measured on CPU ranks", samples_of(framework, false));
-    return fmt::format("Under {}: {} to {} on the fullest rank in 95 of 100 cases (from {}); out of memory: {}\n",
+    std::string learned;
+    if (framework == Framework::Plimsoll)
+        if (const auto runs = calibration_of(plan.cluster.gpu); runs.samples > 0)
+            learned = fmt::format(
+                "Earlier runs here: {} measured {:.3f} of their estimates in the median ({:.3f} to {:.3f}), which "
+                "makes {}\n",
+                runs.samples, runs.median, runs.low, runs.high, format_bytes(runs.applied_to(total)));
+    return learned +
+           fmt::format("Under {}: {} to {} on the fullest rank in 95 of 100 cases (from {}); out of memory: {}\n",
                        profile_of(framework).title, format_bytes(interval.low), format_bytes(interval.high), whose,
                        probability_text(probability));
 }
@@ -38,6 +48,14 @@ void add_intervals(Json& json, Framework framework, const MemoryEstimate& memory
         json["ranks"][i]["high_bytes"] = interval.high;
         json["ranks"][i]["out_of_memory_probability"] =
             out_of_memory_probability(framework, total, memory.usable, on_gpu(plan));
+    }
+    if (framework == Framework::Plimsoll) {
+        const auto runs = calibration_of(plan.cluster.gpu);
+        json["calibration"] = {{"samples", runs.samples},
+                               {"median", runs.median},
+                               {"low", runs.low},
+                               {"high", runs.high},
+                               {"calibrated_bytes", runs.applied_to(memory.fullest().total())}};
     }
     json["interval_samples"] = samples_of(framework, on_gpu(plan));
 }

@@ -2,6 +2,7 @@
 // plimsoll supervise: the process that looks after a run that was started in the background. Not for people.
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
+#include "core/calibration/peak_record.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -16,6 +17,8 @@ Result<int> supervise_run(const std::string& path) {
     options.wants_stop = [] { return interrupts > 0; };
     const auto state = supervise(*run, options);
     if (!state) return tl::unexpected(state.error());
+    // The run itself is what counts: a record that cannot be written costs later estimates a sample, no more.
+    if (state->status != RunStatus::Failed) static_cast<void>(record_peak(*run));
     if (state->status == RunStatus::Failed) return failed("{}", state->reason);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "app/cli/plan_arguments.h"
 #include "app/cli/progress.h"
 #include "app/cli/terminal.h"
+#include "core/calibration/peak_record.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -67,6 +68,15 @@ int exit_code_of(const RunState& state) {
     return 0;
 }
 
+/// Keeps what the run took beside its estimate, for later estimates.
+std::string memory_line(const RunFolder& run) {
+    if (const auto recorded = record_peak(run); !recorded) return "";
+    const auto peak = read_peak(run);
+    if (!peak) return "";
+    return fmt::format("memory on the fullest rank: {} measured, {} estimated ({:+.1f} %)\n",
+                       format_bytes(peak->measured), format_bytes(peak->estimated), 100 * (1 / peak->ratio() - 1));
+}
+
 Result<int> watch_over(const RunFolder& run, const Plan& plan) {
     count_interrupts();
     Progress progress(run, plan);
@@ -80,6 +90,7 @@ Result<int> watch_over(const RunFolder& run, const Plan& plan) {
     const auto state = supervise(run, options);
     progress.finish();
     if (!state) return tl::unexpected(state.error());
+    if (state->status != RunStatus::Failed) say(memory_line(run));
     if (state->status == RunStatus::Stopped) {
         say(fmt::format("{}; `plimsoll train --resume --run {}` goes on from there\n", state->reason,
                         run.path().string()));

@@ -4,6 +4,7 @@
 //   run.json           state (see RunState), rewritten atomically by the supervisor
 //   lock               locked (F_OFD_SETLK) by the supervisor while it lives: the only sign of life that is trusted
 //   control            commands appended by anyone, a line each: "stop", "kill"; removed at the end of a run
+//   memory.json         what it took beside its estimate, once it ended (core/calibration)
 //   telemetry/rank-R.rec, telemetry/supervisor.rec
 //   logs/rank-R.log    what the rank printed
 //   checkpoints/step-00000100/{model.safetensors, optimizer.safetensors, config.json, state.json}
