@@ -171,7 +171,7 @@ TEST_F(MemoryPageTest, TheEnginesOwnDryRunIsShown) {
     ASSERT_TRUE(wait([this] { return page_->model()->isFresh() || !page_->model()->problem().isEmpty(); }, 60'000));
     ASSERT_TRUE(page_->model()->isFresh()) << page_->status().toStdString();
     const MemoryTimeline& timeline = *page_->model()->timeline();
-    EXPECT_GT(timeline.events, 1000);
+    EXPECT_GT(timeline.events, 500);
     const MemoryEstimate& memory = *window_->plan()->numbers().memory;
     EXPECT_NEAR(static_cast<double>(timeline.peak), static_cast<double>(memory.fullest().total()),
                 0.1 * static_cast<double>(memory.fullest().total()));

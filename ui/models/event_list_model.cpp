@@ -11,7 +11,8 @@ namespace {
 
 // Samples have their own place; the supervisor's start and end are told better by rank 0.
 bool isListed(const std::string& kind) {
-    return kind != "sample" && kind != "supervise" && kind != "finished" && kind != "stopped" && kind != "pipeline";
+    return kind != "sample" && kind != "supervise" && kind != "finished" && kind != "stopped" && kind != "pipeline" &&
+           kind != "memory";
 }
 
 }  // namespace

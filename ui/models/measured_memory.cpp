@@ -79,18 +79,15 @@ std::optional<MeasuredMemory> measuredMemory(const RunModel& run) {
 }
 
 QString measuredWords(const MeasuredMemory& memory) {
-    QString words =
-        memory.step > 0
-            ? Measured::tr("rank %1, step %2").arg(memory.rank).arg(formatStep(static_cast<double>(memory.step)))
-            : Measured::tr("rank %1").arg(memory.rank);
     const double off = memory.off();
+    if (std::abs(off) < same) return Measured::tr("as predicted");
     const QString percent = QLocale().toString(std::abs(off) * 100, 'f', 1);
-    if (std::abs(off) < same)
-        words += Measured::tr(" · as predicted");
-    else
-        words += (off > 0 ? Measured::tr(" · predicted %1 % too much") : Measured::tr(" · predicted %1 % too little"))
-                     .arg(percent);
-    return words;
+    return (off > 0 ? Measured::tr("predicted %1 % too much") : Measured::tr("predicted %1 % too little")).arg(percent);
+}
+
+QString measuredWhere(const MeasuredMemory& memory) {
+    if (memory.step == 0) return Measured::tr("Rank %1, the whole run").arg(memory.rank);
+    return Measured::tr("Rank %1 in step %2").arg(memory.rank).arg(formatStep(static_cast<double>(memory.step)));
 }
 
 }  // namespace plimsoll::ui

@@ -27,7 +27,9 @@ struct MeasuredMemory {
 
 /// Nothing before the first figure, or without an estimate. Of several ranks the one with the highest peak.
 std::optional<MeasuredMemory> measuredMemory(const RunModel& run);
-/// "rank 0, step 2 · predicted 1.2 % too much".
+/// "as predicted", "predicted 1.2 % too much".
 QString measuredWords(const MeasuredMemory& memory);
+/// "Rank 0 in step 2".
+QString measuredWhere(const MeasuredMemory& memory);
 
 }  // namespace plimsoll::ui

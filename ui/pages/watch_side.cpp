@@ -30,7 +30,7 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
       sample_(new QPlainTextEdit(this)),
       layer_card_(new Card(tr("Gradient norm by layer"), this)),
       bars_(new BarPlot(tr("Gradient norm by layer"), 2, ValueKind::Plain, this)),
-      memory_card_(new Card(tr("Measured memory"), this)),
+      memory_card_(new Card(tr("Peak memory"), this)),
       memory_(new MeasuredBars(this)) {
     auto* event_card = new Card(tr("Events"), this);
     view_->setModel(events_);

@@ -71,10 +71,11 @@ void MeasuredBars::paintEvent(QPaintEvent*) {
 }
 
 QString MeasuredBars::details() const {
-    QString text = QStringLiteral(
-                       "<table cellspacing='0' cellpadding='2'><tr><td></td><td align='right'>%1&nbsp;</td><td "
-                       "align='right'>%2&nbsp;</td><td></td></tr>")
-                       .arg(tr("measured"), tr("predicted"));
+    QString text = QStringLiteral("<p style='margin:0 0 4px 0'>%1</p>").arg(measuredWhere(*memory_));
+    text += QStringLiteral(
+                "<table cellspacing='0' cellpadding='2'><tr><td></td><td align='right'>%1&nbsp;</td><td "
+                "align='right'>%2&nbsp;</td><td></td></tr>")
+                .arg(tr("measured"), tr("predicted"));
     const auto row = [&text](const QString& name, const QString& measured, Bytes predicted, const QString& difference) {
         text += QStringLiteral(
                     "<tr><td>%1&nbsp;&nbsp;</td><td align='right'>%2&nbsp;</td><td align='right'>%3&nbsp;</td><td "

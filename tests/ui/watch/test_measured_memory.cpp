@@ -44,7 +44,12 @@ TEST(MeasuredMemoryOf, TakesTheFullestRanksEventAndItsKinds) {
     const auto& predicted = model.predictedKinds()[1];
     EXPECT_EQ(memory->predicted, std::accumulate(predicted.begin(), predicted.end() - 1, Bytes{0}));
     EXPECT_EQ(memory->predicted_by_kind, predicted) << "on the CPU there is no overhead to leave out";
-    EXPECT_TRUE(measuredWords(*memory).startsWith(QStringLiteral("rank 1, step 2 · predicted")));
+    EXPECT_EQ(measuredWhere(*memory), QStringLiteral("Rank 1 in step 2"));
+    MeasuredMemory other = *memory;
+    other.measured = 2 * other.predicted;
+    EXPECT_EQ(measuredWords(other), QStringLiteral("predicted 50.0 % too little"));
+    other.measured = other.predicted;
+    EXPECT_EQ(measuredWords(other), QStringLiteral("as predicted"));
 
     MeasuredBars bars;
     bars.resize(300, 58);
