@@ -24,6 +24,7 @@
 #include "ui/pages/layout_page.h"
 #include "ui/pages/lessons_page.h"
 #include "ui/pages/main_window.h"
+#include "ui/pages/memory_page.h"
 #include "ui/pages/pipeline_page.h"
 #include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
@@ -40,6 +41,7 @@ namespace {
 
 /// Texts and runs are read on other threads: give them the time a person would.
 constexpr int settle_ms = 700;
+constexpr int dry_run_ms = 20'000;
 
 void settle(int ms = settle_ms) {
     QElapsedTimer timer;
@@ -95,6 +97,9 @@ void takePages(ui::MainWindow& window, Camera& camera) {
     for (int i = 0; i < ui::pageCount; ++i) {
         window.showPage(static_cast<ui::PageId>(i));
         settle();
+        // The dry run of the Memory page is a process of its own.
+        for (int waited = 0; waited < dry_run_ms && window.memoryPage()->model()->isRunning(); waited += 100)
+            settle(100);
         camera.take(names[i]);
     }
     ui::LessonsPage* lessons = window.lessonsPage();

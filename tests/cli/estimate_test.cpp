@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/estimate.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "core/plan/plan_io.h"
 #include "core/schedule/pipeline.h"
 #include "tests/cli/program.h"
@@ -104,6 +108,28 @@ TEST_F(EstimateTest, RemediesAreShownOfAPlanThatFitsWhenAskedFor) {
     EXPECT_THAT(text.out, HasSubstr("ZeRO-3"));
     const Output silent = plimsoll({"estimate", "llama-7b-4xa100"});
     EXPECT_THAT(silent.out, ::testing::Not(HasSubstr("What would save more")));
+}
+
+TEST_F(EstimateTest, LessonsAreListedWorkedOutAndWritten) {
+    const Output all = plimsoll({"lessons"});
+    EXPECT_EQ(all.code, 0) << all.err;
+    for (const char* name : {"llama-7b", "zero-65b", "gpu-selection"}) EXPECT_THAT(all.out, HasSubstr(name));
+    const Output text = plimsoll({"lessons", "zero-65b"});
+    for (const char* part : {"Worked out", "65,285,660,672", "What is right", "48 GB under ZeRO-2 cannot be"})
+        EXPECT_THAT(text.out, HasSubstr(part));
+    const Json json = json_of(plimsoll({"lessons", "llama-7b", "--json"}));
+    EXPECT_EQ(json["steps"][0]["value"], 56e9);
+
+    const Output wrong = plimsoll({"lessons", "zero-66b"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("zero-65b"));
+    EXPECT_EQ(plimsoll({"lessons", "--plan", "plan.json"}).code, 2);
+
+    const auto file = std::filesystem::temp_directory_path() / fmt::format("plimsoll-lesson-{}.json", ::getpid());
+    EXPECT_EQ(plimsoll({"lessons", "offload-13b", "--plan", file.string()}).code, 0);
+    const Output estimate = plimsoll({"estimate", file.string()});
+    EXPECT_THAT(estimate.out, HasSubstr("13,015,864,320 parameters"));
+    std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -164,6 +164,19 @@ TEST_F(MemoryPageTest, ARunCanBeCancelledAndEndsWithTheWindow) {
     EXPECT_LT(timer.elapsed(), 2000);
 }
 
+TEST_F(MemoryPageTest, TheEnginesOwnDryRunIsShown) {
+    page_->model()->setProgram(QStringLiteral(PLIMSOLL_BIN_DIR "/plimsoll"));
+    window_->openPlan(QStringLiteral("cpu-demo"));
+    window_->showPage(PageId::Memory);
+    ASSERT_TRUE(wait([this] { return page_->model()->isFresh() || !page_->model()->problem().isEmpty(); }, 60'000));
+    ASSERT_TRUE(page_->model()->isFresh()) << page_->status().toStdString();
+    const MemoryTimeline& timeline = *page_->model()->timeline();
+    EXPECT_GT(timeline.events, 500);
+    const MemoryEstimate& memory = *window_->plan()->numbers().memory;
+    EXPECT_NEAR(static_cast<double>(timeline.peak), static_cast<double>(memory.fullest().total()),
+                0.1 * static_cast<double>(memory.fullest().total()));
+}
+
 TEST_F(MemoryPageTest, SpeedOfFourThousandPoints) {
     MemoryTrace trace;
     trace.begin_phase("forward 0");

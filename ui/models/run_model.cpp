@@ -34,6 +34,7 @@ void RunModel::forget() {
     state_ = {};
     plan_.reset();
     predicted_.clear();
+    predicted_kinds_.clear();
     store_ = {};
     problem_.clear();
     progress_ = 0;
@@ -62,6 +63,7 @@ void RunModel::take(const std::shared_ptr<RunPiece>& piece) {
     if (piece->plan) {
         plan_ = *piece->plan;
         predicted_ = std::move(piece->predicted);
+        predicted_kinds_ = std::move(piece->predicted_kinds);
         status = true;
     }
     for (const auto& [rank, batch] : piece->batches) {

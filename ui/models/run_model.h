@@ -2,6 +2,7 @@
 // A run as the studio watches it: its plan, state, series and events, kept up to date while it trains.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <QObject>
@@ -9,6 +10,7 @@
 #include <QThread>
 
 #include "core/base/units.h"
+#include "core/estimate/estimate.h"
 #include "core/plan/plan.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/series_store.h"
@@ -48,6 +50,8 @@ public:
     const std::optional<Plan>& plan() const { return plan_; }
     /// Memory of a rank's peak as the plan's estimate says, by rank; empty when there is no estimate.
     const std::vector<Bytes>& predictedMemory() const { return predicted_; }
+    /// The same by Category.
+    const std::vector<std::array<Bytes, category_names.size()>>& predictedKinds() const { return predicted_kinds_; }
 
     const SeriesStore& series() const { return store_; }
     /// A series of one rank; nullptr when it has no points.
@@ -86,6 +90,7 @@ private:
     RunState state_;
     std::optional<Plan> plan_;
     std::vector<Bytes> predicted_;
+    std::vector<std::array<Bytes, category_names.size()>> predicted_kinds_;
     SeriesStore store_;
     QString problem_;
     double progress_ = 0;

@@ -138,8 +138,12 @@ void RunTail::readPlan(RunPiece& piece) {
     // Ranks of a stage are neighbours: the pipeline is the outermost dimension of the layout.
     const auto world = std::clamp<std::int64_t>(plan->layout.world_size(), 1, most_ranks);
     const auto stages = static_cast<std::int64_t>(estimate->stages.size());
-    for (std::int64_t rank = 0; rank < world; ++rank)
-        piece.predicted.push_back(estimate->stages[static_cast<std::size_t>(rank * stages / world)].total());
+    for (std::int64_t rank = 0; rank < world; ++rank) {
+        const RankMemory& memory = estimate->stages[static_cast<std::size_t>(rank * stages / world)];
+        piece.predicted.push_back(memory.total());
+        auto& kinds = piece.predicted_kinds.emplace_back();
+        for (std::size_t c = 0; c < kinds.size(); ++c) kinds[c] = memory.of(static_cast<Category>(c));
+    }
 }
 
 void RunTail::readFiles(RunPiece& piece) {

@@ -2,6 +2,7 @@
 // Reads a run folder on a thread of its own and hands it over in pieces.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/estimate/estimate.h"
 #include "core/plan/plan.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/reader.h"
@@ -32,8 +34,9 @@ struct RunPiece {
         QString problem;
     };
     std::optional<Look> look;
-    std::shared_ptr<const Plan> plan;  ///< once, when it has been read
-    std::vector<Bytes> predicted;      ///< with the plan: estimated peak by rank
+    std::shared_ptr<const Plan> plan;                                       ///< once, when it has been read
+    std::vector<Bytes> predicted;                                           ///< with the plan: estimated peak by rank
+    std::vector<std::array<Bytes, category_names.size()>> predicted_kinds;  ///< the same by Category
 };
 
 /// Lives in the reading thread. A piece is followed by the next only after next(): a backlog of hours neither fills the

@@ -132,7 +132,7 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
 
 EventTone eventTone(const std::string& kind) {
     for (const char* quiet : {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise",
-                              "stop_requested", "stopped", "finished"})
+                              "stop_requested", "stopped", "finished", "memory", "pipeline"})
         if (kind == quiet) return EventTone::Quiet;
     for (const char* bad : {"error", "failed", "spike", "nonfinite"})
         if (kind == bad) return EventTone::Bad;

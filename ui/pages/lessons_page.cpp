@@ -5,7 +5,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
-#include <QScrollBar>
+#include <QTextBrowser>
 
 #include "ui/widgets/card.h"
 #include "ui/widgets/fact_table.h"
@@ -16,7 +16,7 @@ namespace plimsoll::ui {
 
 LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
     : Page(tr("Lessons"), parent), model_(plan), rows_({tr("Lesson")}, {}), list_(new FactTable(tr("Lessons"), this)) {
-    auto* left = addColumn(0, 320);
+    auto* left = addColumn(0, 368);
     auto* index = new Card(tr("Lessons"), this);
     list_->setModel(&rows_);
     list_->setStretch(0);
@@ -41,15 +41,16 @@ LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
     card_->addToTitle(open_);
     title_ = new WrapLabel(card_);
     title_->setFont(uiFont(1.5, true));
-    text_ = new WrapLabel(card_);
-    text_->setTextFormat(Qt::RichText);
-    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    text_->setObjectName(QStringLiteral("LessonText"));
+    // It scrolls by itself: a label as tall as a lesson would lay its tables out again and again.
+    text_ = new QTextBrowser(card_);
+    text_->setFrameShape(QFrame::NoFrame);
     text_->setAccessibleName(tr("The lesson"));
+    text_->setMinimumHeight(240);
+    text_->document()->setDocumentMargin(0);
+    text_->setStyleSheet(QStringLiteral("QTextBrowser { border: none; padding: 0; background: transparent; }"));
     card_->body()->addWidget(title_);
-    card_->body()->addWidget(text_);
-    right->addWidget(card_);
-    right->addStretch(1);
+    card_->body()->addWidget(text_, 1);
+    right->addWidget(card_, 1);
 
     connect(open_, &QPushButton::clicked, &model_, &LessonsModel::openPlan);
     connect(list_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
@@ -58,7 +59,7 @@ LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
 }
 
 QTableView* LessonsPage::list() const { return list_; }
-QString LessonsPage::text() const { return text_->text(); }
+QString LessonsPage::text() const { return text_->toPlainText(); }
 
 void LessonsPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
@@ -82,15 +83,14 @@ void LessonsPage::refresh() {
     const Lesson* lesson = model_.lesson();
     open_->setEnabled(lesson && !model_.isOpen());
     if (!lesson) {
-        text_->setText(model_.problem().toHtmlEscaped());
+        text_->setPlainText(model_.problem());
         return;
     }
     if (lesson == shown_) return;
     shown_ = lesson;
     const Theme& theme = Theme::of(palette());
     title_->setText(QString::fromStdString(lesson->title));
-    text_->setText(lessonHtml(*lesson, {theme.muted.name(), theme.line.name(), theme.good.name(), theme.water.name()}));
-    verticalScrollBar()->setValue(0);
+    text_->setHtml(lessonHtml(*lesson, {theme.muted.name(), theme.line.name(), theme.good.name(), theme.water.name()}));
 }
 
 }  // namespace plimsoll::ui

@@ -8,6 +8,7 @@
 class QLabel;
 class QPushButton;
 class QTableView;
+class QTextBrowser;
 
 namespace plimsoll::ui {
 
@@ -22,7 +23,7 @@ public:
 
     LessonsModel* model() { return &model_; }
     QTableView* list() const;
-    QString text() const;
+    QString text() const;  ///< without its markup
     QPushButton* openButton() const { return open_; }
 
 protected:
@@ -37,7 +38,7 @@ private:
     FactTable* list_;
     Card* card_ = nullptr;
     QLabel* title_ = nullptr;
-    QLabel* text_ = nullptr;
+    QTextBrowser* text_ = nullptr;
     QPushButton* open_ = nullptr;
     const Lesson* shown_ = nullptr;
 };

@@ -43,6 +43,9 @@ RemediesPanel::RemediesPanel(PlanModel* plan, QWidget* parent)
     table_->setModel(&rows_);
     table_->setStretch(3);
     table_->setColumnLimit(0, 238);
+    table_->setColumnLimit(1, 86);
+    table_->setColumnLimit(2, 92);
+    table_->setColumnLimit(remedyApplyColumn, 70);
     table_->setItemDelegateForColumn(remedyApplyColumn, new LinkDelegate(table_));
     table_->setMouseTracking(true);
     connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {

@@ -16,6 +16,7 @@
 #include "ui/plots/bar_plot.h"
 #include "ui/plots/step_axis.h"
 #include "ui/widgets/card.h"
+#include "ui/widgets/measured_bars.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -28,7 +29,9 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
       sample_card_(new Card(tr("Sample"), this)),
       sample_(new QPlainTextEdit(this)),
       layer_card_(new Card(tr("Gradient norm by layer"), this)),
-      bars_(new BarPlot(tr("Gradient norm by layer"), 2, ValueKind::Plain, this)) {
+      bars_(new BarPlot(tr("Gradient norm by layer"), 2, ValueKind::Plain, this)),
+      memory_card_(new Card(tr("Peak memory"), this)),
+      memory_(new MeasuredBars(this)) {
     auto* event_card = new Card(tr("Events"), this);
     view_->setModel(events_);
     view_->setItemDelegate(new EventDelegate(view_));
@@ -62,11 +65,14 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
 
     bars_->setEmptyText(tr("Appears with the first recorded norms."));
     layer_card_->body()->addWidget(bars_);
+    memory_card_->body()->addWidget(memory_);
+    memory_card_->hide();
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(12);
     column->addWidget(event_card, 5);
+    column->addWidget(memory_card_);
     column->addWidget(sample_card_, 3);
     column->addWidget(layer_card_, 3);
 }
@@ -92,6 +98,11 @@ void WatchSide::updatePoints() {
     for (const auto& [name, value] : norms.layers) bars.push_back({name, value});
     layer_card_->setFact(bars.empty() ? QString() : tr("step %1").arg(formatStep(static_cast<double>(norms.step))));
     bars_->setBars(std::move(bars));
+
+    const std::optional<MeasuredMemory> memory = measuredMemory(*run_);
+    memory_card_->setVisible(memory.has_value());
+    memory_card_->setFact(memory ? measuredWords(*memory) : QString());
+    if (memory) memory_->setMemory(*memory);
 }
 
 }  // namespace plimsoll::ui

@@ -12,6 +12,7 @@ namespace plimsoll::ui {
 class BarPlot;
 class Card;
 class EventListModel;
+class MeasuredBars;
 class RunModel;
 class StepAxis;
 
@@ -24,6 +25,7 @@ public:
     EventListModel* events() const { return events_; }
     QListView* eventView() const { return view_; }
     BarPlot* layers() const { return bars_; }
+    MeasuredBars* memory() const { return memory_; }
 
 private:
     RunModel* run_;
@@ -33,6 +35,8 @@ private:
     QPlainTextEdit* sample_;
     Card* layer_card_;
     BarPlot* bars_;
+    Card* memory_card_;
+    MeasuredBars* memory_;
 };
 
 }  // namespace plimsoll::ui
