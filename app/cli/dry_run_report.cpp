@@ -2,6 +2,9 @@
 #include "app/cli/dry_run_report.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
 
 #include "app/cli/terminal.h"
 #include "core/base/units.h"
@@ -31,21 +34,38 @@ std::string verdict(const Json& rank, Bytes capacity) {
     return text + ".\n";
 }
 
+/// Blocks of one op in one phase, over all layers.
+struct Kind {
+    Bytes bytes = 0;
+    std::int64_t count = 0;
+    std::vector<std::string> layers;
+};
+
+std::string layers_text(const std::vector<std::string>& layers) {
+    if (layers.size() > 1) return fmt::format("{} layers", layers.size());
+    const std::string& only = layers.front();
+    return only.empty() || only == "embed" || only == "head" ? only : "layer " + only;
+}
+
 std::string blocks_table(const Json& rank) {
+    std::map<std::array<std::string, 3>, Kind> kinds;
+    for (const Json& each : rank.at("standing")) {
+        Kind& kind = kinds[{each.at("op").get<std::string>(), each.at("category").get<std::string>(),
+                            each.at("phase").get<std::string>()}];
+        kind.bytes += bytes(each, "bytes");
+        kind.count += each.at("count").get<std::int64_t>();
+        kind.layers.push_back(each.at("layer").get<std::string>());
+    }
+    std::vector<std::pair<std::array<std::string, 3>, Kind>> sorted(kinds.begin(), kinds.end());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
     std::string text;
-    const Json& standing = rank.at("standing");
-    for (std::size_t i = 0; i < std::min(shown_blocks, standing.size()); ++i) {
-        const Json& each = standing[i];
-        const auto layer = each.at("layer").get<std::string>();
-        text += fmt::format(
-            "    {} {} {} {} {}\n", fitted(format_bytes(bytes(each, "bytes")), 10, true),
-            fitted(fmt::format("{} x", each.at("count").get<std::int64_t>()), 7, true),
-            fitted(layer.empty()                         ? ""
-                   : layer == "embed" || layer == "head" ? layer
-                                                         : "layer " + layer,
-                   10),
-            fitted(each.at("op").get<std::string>(), 44),
-            fmt::format("{}, {}", each.at("category").get<std::string>(), each.at("phase").get<std::string>()));
+    for (std::size_t i = 0; i < std::min(shown_blocks, sorted.size()); ++i) {
+        const auto& [name, kind] = sorted[i];
+        text += fmt::format("    {} {}  {} {} {}, {}\n", fitted(format_bytes(kind.bytes), 10, true),
+                            fitted(fmt::format("{} x", format_count(kind.count)), 9, true),
+                            fitted(layers_text(kind.layers), 10),
+                            fitted(name[0].empty() ? "made at the start" : name[0], 34), name[1], name[2]);
     }
     return text;
 }

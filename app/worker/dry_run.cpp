@@ -13,7 +13,7 @@ namespace plimsoll::worker {
 
 namespace {
 
-constexpr std::size_t most_standing = 200;
+constexpr std::size_t most_standing = 20'000;
 
 Result<void> write_files(const engine::DryRunResult& result, const DryRunArguments& arguments) {
     if (!arguments.timeline.empty()) {
