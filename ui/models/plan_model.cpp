@@ -146,8 +146,15 @@ void PlanModel::apply(const PlanState& state, bool file) {
 
 void PlanModel::recompute() {
     texts_ = planTexts(plan());
-    numbers_ = computeNumbers(plan());
+    numbers_ = computeNumbers(plan(), framework_);
     if (numbers_.possible()) last_good_ = numbers_;
+}
+
+void PlanModel::setFramework(Framework framework) {
+    if (framework == framework_) return;
+    framework_ = framework;
+    recompute();
+    announce();
 }
 
 void PlanModel::announce() {

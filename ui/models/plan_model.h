@@ -49,6 +49,10 @@ public:
     /// The model alone, by preset name.
     void usePreset(const QString& name);
 
+    /// Under which framework memory is estimated: a way to look at the plan, not a part of it.
+    Framework framework() const { return framework_; }
+    void setFramework(Framework framework);
+
     /// Computed from the plan as it is now, even where it is impossible.
     const PlanNumbers& numbers() const { return numbers_; }
     /// Of the last plan that was possible; without memory where the opened one never was.
@@ -95,6 +99,7 @@ private:
     PlanNumbers numbers_;
     PlanNumbers last_good_;
     QStringList notes_;
+    Framework framework_ = Framework::Plimsoll;
     int edit_ = 0;
 };
 

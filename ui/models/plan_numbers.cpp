@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/plan_numbers.h"
 
+#include "core/frameworks/estimate_under.h"
 #include "ui/models/plan_field.h"
 
 namespace plimsoll::ui {
@@ -17,9 +18,23 @@ void computePipeline(const Plan& plan, PlanNumbers& numbers) {
         numbers.pipelineProblem = inWords(pipeline.error().message);
 }
 
+void computeMemory(const Plan& plan, Framework framework, PlanNumbers& numbers) {
+    Result<MemoryEstimate> memory = estimate_under(framework, plan);
+    numbers.framework = framework;
+    if (!memory && framework != Framework::Plimsoll) {
+        numbers.frameworkProblem = inWords(memory.error().message);
+        numbers.framework = Framework::Plimsoll;
+        memory = estimate_memory(plan);
+    }
+    if (memory)
+        numbers.memory = *std::move(memory);
+    else
+        numbers.memoryProblem = inWords(memory.error().message);
+}
+
 }  // namespace
 
-PlanNumbers computeNumbers(const Plan& plan) {
+PlanNumbers computeNumbers(const Plan& plan, Framework framework) {
     PlanNumbers numbers;
     numbers.problems = check_plan(plan);
     numbers.counts = count_parameters(plan.model);
@@ -28,10 +43,7 @@ PlanNumbers computeNumbers(const Plan& plan) {
         numbers.deepspeedProblem = numbers.memoryProblem;
         return numbers;
     }
-    if (Result<MemoryEstimate> memory = estimate_memory(plan))
-        numbers.memory = *std::move(memory);
-    else
-        numbers.memoryProblem = inWords(memory.error().message);
+    computeMemory(plan, framework, numbers);
     computePipeline(plan, numbers);
     if (Result<DeepSpeedExport> exported = export_deepspeed(plan))
         numbers.deepspeed = *std::move(exported);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/estimate/estimate.h"
+#include "core/frameworks/framework.h"
 #include "core/interop/deepspeed.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan.h"
@@ -20,6 +21,8 @@ struct PlanNumbers {
     std::vector<Problem> problems;  ///< of check_plan
     ParameterCounts counts;
 
+    Framework framework = Framework::Plimsoll;  ///< whose memory this is
+    QString frameworkProblem;                   ///< why the one that was asked for cannot do it; then it is Plimsoll's
     std::optional<MemoryEstimate> memory;
     QString memoryProblem;  ///< why there is no estimate
 
@@ -35,6 +38,6 @@ struct PlanNumbers {
 /// Operations up to which a timeline is simulated with each edit.
 inline constexpr std::int64_t mostDrawnOps = 400'000;
 
-PlanNumbers computeNumbers(const Plan& plan);
+PlanNumbers computeNumbers(const Plan& plan, Framework framework = Framework::Plimsoll);
 
 }  // namespace plimsoll::ui

@@ -6,6 +6,7 @@
 #include <QLocale>
 #include <QStringList>
 
+#include "core/frameworks/error_model.h"
 #include "ui/models/value_format.h"
 
 namespace plimsoll::ui {
@@ -121,11 +122,31 @@ QString partOf(Bytes part, Bytes whole) {
     return Waterline::tr("%1 of %2").arg(QLocale().toString(value, 'f', digits), bytesText(whole));
 }
 
-Verdict verdictOf(const MemoryEstimate& memory) {
+QString frameworkTitle(Framework framework) {
+    const std::string_view title = profile_of(framework).title;
+    return QString::fromUtf8(title.data(), static_cast<qsizetype>(title.size()));
+}
+
+namespace {
+
+QString rangeOf(Bytes total, Bytes usable, Framework framework, bool onGpu) {
+    const Interval interval = interval_of(framework, total, onGpu);
+    const double probability = out_of_memory_probability(framework, total, usable, onGpu);
+    const QString odds = probability < 0.001   ? Waterline::tr("under 0.1 %")
+                         : probability > 0.999 ? Waterline::tr("over 99.9 %")
+                                               : percentText(probability);
+    return Waterline::tr("95 of 100 such runs take %1 to %2 · out of memory: %3")
+        .arg(bytesText(interval.low), bytesText(interval.high), odds);
+}
+
+}  // namespace
+
+Verdict verdictOf(const MemoryEstimate& memory, Framework framework, bool onGpu) {
     const RankMemory& fullest = memory.fullest();
     const Bytes total = fullest.total();
     Verdict verdict;
     verdict.fits = memory.fits();
+    verdict.range = rangeOf(total, memory.usable, framework, onGpu);
     const QString amount = partOf(total, memory.usable);
     if (verdict.fits) {
         verdict.headline = Waterline::tr("Fits: %1").arg(amount);

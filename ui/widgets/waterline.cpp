@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/plan_model.h"
+#include "ui/widgets/combo_box.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/wrap_label.h"
 
@@ -17,16 +18,19 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
       bars_(new WaterlineBarsView(this)),
       headline_(new WrapLabel(this)),
       detail_(new WrapLabel(this)),
+      range_(new WrapLabel(this)),
       figures_(new WrapLabel(this)),
       states_(new WrapLabel(this)),
       why_(new QPushButton(this)),
-      show_(new QPushButton(tr("Show the field"), this)) {
+      show_(new QPushButton(tr("Show the field"), this)),
+      frameworks_(new ComboBox(this)) {
     setObjectName(QStringLiteral("Waterline"));
     setAttribute(Qt::WA_StyledBackground);
     setAccessibleName(tr("Waterline"));
     headline_->setFont(uiFont(1.5, true));
     headline_->setAccessibleName(tr("Verdict"));
-    for (QLabel* label : {detail_, states_}) label->setProperty("tone", "muted");
+    range_->setAccessibleName(tr("Range"));
+    for (QLabel* label : {detail_, range_, states_}) label->setProperty("tone", "muted");
     figures_->setTextFormat(Qt::RichText);
     figures_->setAccessibleName(tr("Figures"));
     figures_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -35,13 +39,23 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     why_->setToolTip(tr("What dominates the fullest rank, and each change that would need less (Ctrl+Shift+F)"));
     show_->setAccessibleName(tr("Show the field that is wrong"));
 
+    frameworks_->setAccessibleName(tr("Framework"));
+    frameworks_->setToolTip(tr("Whose memory is shown: each framework has its own copies and buffers"));
+    for (const Framework framework : plimsoll::frameworks)
+        frameworks_->addItem(tr("as %1").arg(frameworkTitle(framework)), static_cast<int>(framework));
+
     auto* words = new QVBoxLayout;
     words->setSpacing(3);
     words->addWidget(headline_);
     words->addWidget(detail_);
+    words->addWidget(range_);
     words->addWidget(figures_);
     words->addWidget(states_);
-    words->addWidget(why_, 0, Qt::AlignLeft);
+    auto* links = new QHBoxLayout;
+    links->addWidget(why_);
+    links->addStretch(1);
+    links->addWidget(frameworks_);
+    words->addLayout(links);
     words->addWidget(show_, 0, Qt::AlignLeft);
     words->addStretch(1);
     auto* side = new QWidget(this);
@@ -59,6 +73,8 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
 
     connect(model_, &PlanModel::changed, this, &Waterline::refresh);
     connect(why_, &QPushButton::clicked, this, &Waterline::remediesRequested);
+    connect(frameworks_, &QComboBox::activated, this,
+            [this](int index) { model_->setFramework(static_cast<Framework>(frameworks_->itemData(index).toInt())); });
     connect(show_, &QPushButton::clicked, this, [this] { emit fieldRequested(problem_key_); });
     refresh();
 }
@@ -78,7 +94,7 @@ void Waterline::refresh() {
         bars_->setBars({}, 0);
     bars_->setDimmed(!good);
     for (QWidget* part : {static_cast<QWidget*>(detail_), static_cast<QWidget*>(figures_),
-                          static_cast<QWidget*>(states_), static_cast<QWidget*>(why_)})
+                          static_cast<QWidget*>(range_), static_cast<QWidget*>(states_), static_cast<QWidget*>(why_)})
         part->setVisible(good);
     if (!good) {
         const QList<FieldProblem> problems = model_->problems();
@@ -90,11 +106,16 @@ void Waterline::refresh() {
         return;
     }
     show_->setVisible(false);
-    const Verdict verdict = verdictOf(*numbers.memory);
+    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, model_->plan().cluster.gpu != "cpu");
     setTone(verdict.fits ? "good" : "bad");
     headline_->setFont(uiFont(1.5, true));
     headline_->setText(verdict.headline);
-    detail_->setText(verdict.detail);
+    detail_->setText(numbers.frameworkProblem.isEmpty() ? verdict.detail
+                                                        : tr("Shown as Plimsoll: %1").arg(numbers.frameworkProblem));
+    range_->setText(verdict.range);
+    frameworks_->setCurrentIndex(frameworks_->findData(static_cast<int>(model_->framework())));
+    // What a remedy saves is worked out for Plimsoll's own engine.
+    why_->setVisible(numbers.framework == Framework::Plimsoll);
     why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
     figures_->setText(figuresOf(numbers, model_->plan()));
     states_->setText(statesOf(*numbers.memory, model_->plan()));

@@ -10,6 +10,7 @@
 
 namespace plimsoll::ui {
 
+class ComboBox;
 class PlanModel;
 
 class Waterline : public QWidget {
@@ -21,6 +22,8 @@ public:
     QString headline() const { return headline_->text(); }
     QString detail() const { return detail_->text(); }
     QString figures() const { return figures_->text(); }
+    QString range() const { return range_->text(); }
+    ComboBox* frameworks() const { return frameworks_; }
     QPushButton* why() const { return why_; }
 
 signals:
@@ -37,10 +40,12 @@ private:
     WaterlineBarsView* bars_;
     QLabel* headline_;
     QLabel* detail_;
+    QLabel* range_;
     QLabel* figures_;
     QLabel* states_;
     QPushButton* why_;
     QPushButton* show_;
+    ComboBox* frameworks_;
     QString problem_key_;
 };
 

@@ -6,7 +6,9 @@
 #include <QImage>
 #include <QTest>
 
+#include "core/frameworks/estimate_under.h"
 #include "ui/models/plan_model.h"
+#include "ui/widgets/combo_box.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -65,6 +67,30 @@ TEST(VerdictOf, FitsOrSaysByHowMuchNotAndWhy) {
     EXPECT_FALSE(bad.fits);
     EXPECT_EQ(plain(bad.headline), "Does not fit: 100 of 80.0 GiB");
     EXPECT_EQ(plain(bad.detail), "over by 20.0 GiB · mostly activations, 90.0 %");
+}
+
+TEST(VerdictOf, TellsTheRangeAndTheOdds) {
+    const QString sure = verdictOf(estimateOf({20 * GiB}, 80 * GiB), Framework::Megatron, true).range;
+    EXPECT_TRUE(sure.contains(QStringLiteral("under 0.1"))) << plain(sure);
+    const QString lost = verdictOf(estimateOf({200 * GiB}, 80 * GiB), Framework::Megatron, true).range;
+    EXPECT_TRUE(lost.contains(QStringLiteral("over 99.9"))) << plain(lost);
+}
+
+TEST(WaterlineView, AnotherFrameworkIsAWayToLookAtThePlan) {
+    PlanModel model;
+    ASSERT_TRUE(model.open(QStringLiteral("llama-7b-4xa100")));
+    Waterline waterline(&model);
+    const int steps = model.undoStack()->count();
+    model.setFramework(Framework::Megatron);
+    const MemoryEstimate memory = *estimate_under(Framework::Megatron, model.plan());
+    EXPECT_EQ(waterline.headline(), verdictOf(memory).headline);
+    EXPECT_EQ(waterline.frameworks()->currentText(), QStringLiteral("as Megatron-LM"));
+    EXPECT_EQ(model.undoStack()->count(), steps);
+    // The Trainer shards nothing: it is said so, and Plimsoll's figures stay.
+    model.setFramework(Framework::HfTrainer);
+    EXPECT_TRUE(model.isGood());
+    EXPECT_TRUE(waterline.detail().contains(QStringLiteral("Shown as Plimsoll"))) << waterline.detail().toStdString();
+    EXPECT_EQ(waterline.headline(), verdictOf(*estimate_memory(model.plan())).headline);
 }
 
 TEST(WaterlineView, ShowsTheCoresNumbersAndFollowsAnEdit) {
