@@ -4,16 +4,31 @@
 #include <QFont>
 #include <QGuiApplication>
 #include <QPalette>
+#include <utility>
 
 namespace plimsoll::ui {
+
+namespace {
+
+/// Tip and name are asked for when they are needed; they are not painted.
+bool sameCell(const TextRow& a, const TextRow& b, int column) {
+    return a.cells.value(column) == b.cells.value(column) && a.strong == b.strong && a.faint == b.faint &&
+           a.sort.value(column) == b.sort.value(column);
+}
+
+}  // namespace
 
 TextTable::TextTable(QStringList headers, QList<int> numeric, QObject* parent)
     : QAbstractTableModel(parent), headers_(std::move(headers)), numeric_(std::move(numeric)) {}
 
 void TextTable::setRows(QList<TextRow> rows) {
     if (rows.size() == rows_.size()) {
-        rows_ = std::move(rows);
-        if (!rows_.isEmpty()) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+        // Cell by cell: a view paints what it is told, and most edits change a few.
+        const QList<TextRow> before = std::exchange(rows_, std::move(rows));
+        for (int row = 0; row < before.size(); ++row)
+            for (int column = 0; column < columnCount(); ++column)
+                if (!sameCell(before[row], rows_[row], column))
+                    emit dataChanged(index(row, column), index(row, column));
         return;
     }
     beginResetModel();
