@@ -6,7 +6,7 @@ namespace plimsoll {
 Result<Lesson> offload_13b_lesson() {
     LessonWriter w("offload-13b");
     auto& lesson = w.lesson();
-    lesson.title = "13B with ZeRO-3 and CPU offload on 4 × A100 80GB";
+    lesson.title = "13B, ZeRO-3, CPU offload, 4 × A100 80GB";
     lesson.question = "A 13B model is said to need ZeRO-3 with CPU offload to be trained on four A100 of 80 GB.";
 
     const auto plan = w.plan_of("llama-13b", "A100 SXM4 80GB", 4, {"layout.zero_stage=3"});

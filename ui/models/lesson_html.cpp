@@ -22,7 +22,7 @@ QString steps(const Lesson& lesson) {
 
 QString tableHtml(const LessonTable& table, const LessonColours& colours) {
     QString text = heading(QString::fromStdString(table.title)) +
-                   QStringLiteral("<table cellspacing='0' cellpadding='4' width='100%'><tr>");
+                   QStringLiteral("<table cellspacing='0' cellpadding='4' width='98%'><tr>");
     for (const std::string& header : table.headers)
         text += QStringLiteral("<td style='color:%1; border-bottom:1px solid %2'>%3</td>")
                     .arg(colours.muted, colours.line, html(header));

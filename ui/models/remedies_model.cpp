@@ -93,6 +93,9 @@ QList<TextRow> remedyRows(const Remedies& remedies) {
             QStringLiteral("<p style='margin:0'><b>%1</b><br>%2</p><p style='margin:6px 0 0 0'>%3<br><i>%4</i></p>")
                 .arg(qt(remedy.name).toHtmlEscaped(), settings.join(QStringLiteral(" · ")).toHtmlEscaped(),
                      qt(remedy.reason).toHtmlEscaped(), qt(remedy.source).toHtmlEscaped());
+        if (remedy.host > 0)
+            row.tip += RemediesModel::tr("<p style='margin:6px 0 0 0'>%1 more host memory a rank</p>")
+                           .arg(bytesText(remedy.host));
         row.name = qt(remedy.name);
         row.strong = remedy.fits;
         rows.append(row);

@@ -4,16 +4,37 @@
 #include <QFont>
 #include <QGuiApplication>
 #include <QPalette>
+#include <utility>
 
 namespace plimsoll::ui {
+
+namespace {
+
+constexpr int fewCells = 12;
+
+/// Tip and name are asked for when they are needed; they are not painted.
+bool sameCell(const TextRow& a, const TextRow& b, int column) {
+    return a.cells.value(column) == b.cells.value(column) && a.strong == b.strong && a.faint == b.faint &&
+           a.sort.value(column) == b.sort.value(column);
+}
+
+}  // namespace
 
 TextTable::TextTable(QStringList headers, QList<int> numeric, QObject* parent)
     : QAbstractTableModel(parent), headers_(std::move(headers)), numeric_(std::move(numeric)) {}
 
 void TextTable::setRows(QList<TextRow> rows) {
     if (rows.size() == rows_.size()) {
-        rows_ = std::move(rows);
-        if (!rows_.isEmpty()) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+        const QList<TextRow> before = std::exchange(rows_, std::move(rows));
+        QList<QModelIndex> changed;
+        for (int row = 0; row < before.size(); ++row)
+            for (int column = 0; column < columnCount(); ++column)
+                if (!sameCell(before[row], rows_[row], column)) changed.append(index(row, column));
+        // Views paint a single cell alone, and all they show after a range; each notice costs them something, too.
+        if (changed.size() > fewCells)
+            emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+        else
+            for (const QModelIndex& cell : std::as_const(changed)) emit dataChanged(cell, cell);
         return;
     }
     beginResetModel();

@@ -42,10 +42,10 @@ RemediesPanel::RemediesPanel(PlanModel* plan, QWidget* parent)
     setFixedHeight(panelHeight);
     table_->setModel(&rows_);
     table_->setStretch(3);
-    table_->setColumnLimit(0, 238);
-    table_->setColumnLimit(1, 86);
-    table_->setColumnLimit(2, 92);
-    table_->setColumnLimit(remedyApplyColumn, 70);
+    table_->setColumnLimit(0, 236);
+    table_->setColumnLimit(1, 80);
+    table_->setColumnLimit(2, 86);
+    table_->setColumnLimit(remedyApplyColumn, 60);
     table_->setItemDelegateForColumn(remedyApplyColumn, new LinkDelegate(table_));
     table_->setMouseTracking(true);
     connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
@@ -69,8 +69,8 @@ RemediesPanel::RemediesPanel(PlanModel* plan, QWidget* parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(16, 10, 16, 8);
     row->setSpacing(24);
-    row->addWidget(makeWords(), 4);
-    row->addLayout(right, 7);
+    row->addWidget(makeWords(), 1);
+    row->addLayout(right, 2);
     connect(&model_, &RemediesModel::changed, this, &RemediesPanel::refresh);
     connect(plan_, &PlanModel::changed, this, &RemediesPanel::refresh);
     hide();
@@ -86,10 +86,6 @@ QWidget* RemediesPanel::makeWords() {
     auto* words = new QVBoxLayout(body);
     words->setContentsMargins(0, 0, 8, 0);
     words->setSpacing(4);
-    words->addWidget(strongLabel(tr("Why"), body));
-    why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    words->addWidget(why_);
-    words->addSpacing(8);
     words->addWidget(set_title_);
     words->addWidget(set_);
     apply_set_->setProperty("primary", true);
@@ -98,6 +94,11 @@ QWidget* RemediesPanel::makeWords() {
         if (const Remedies* found = model_.remedies(); found && found->set) model_.apply(*found->set);
     });
     words->addWidget(apply_set_, 0, Qt::AlignLeft);
+    auto* why = strongLabel(tr("Why"), body);
+    why->setContentsMargins(0, 6, 0, 0);
+    why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    words->addWidget(why);
+    words->addWidget(why_);
     words->addStretch(1);
     area->setWidget(body);
     // setWidget() would have it painted.
