@@ -32,6 +32,8 @@ struct Sizes {
           statistic(statistic_bytes(plan)) {}
 
     Count hidden() const { return share(e * sb * h, sigma); }
+    /// Of the whole sequence, as a column-parallel product takes it.
+    Count gathered() const { return e * sb * h; }
     Count inner() const { return routed * e * sb * f; }
     Count scores() const { return heads * sb * keys; }
 
@@ -52,7 +54,7 @@ public:
     void attention(SavedKind norm_input) {
         after_core_ = false;
         norm(norm_input);
-        add("q, k, v input", SavedKind::Block, z_.hidden());
+        add("q, k, v input", SavedKind::Block, z_.gathered());
         add("q, k and v", SavedKind::Block, z_.e * z_.sb * (z_.q + 2 * z_.k));
         core();
         after_core_ = true;
@@ -62,7 +64,7 @@ public:
 
     void mlp(bool t5) {
         norm(SavedKind::Block);
-        add("MLP input", SavedKind::Block, z_.hidden());
+        add("MLP input", SavedKind::Block, z_.gathered());
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
         if (model_.moe()) add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);

@@ -30,7 +30,7 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 /// element (on the CPU, where PyTorch keeps it in the dtype, e B).
 ///
 ///     norm input                     e s b h / σ          (also the layer's input)
-///     q, k, v input                  e s b h / σ
+///     q, k, v input                  e s b h
 ///     q, k and v                     e s b (q + 2 k) / t  (after rotation; rotary itself saves nothing)
 ///     eager:  softmax output         e a s² b / t         \.
 ///             dropout mask           1 a s² b / t          | the attention core
@@ -40,7 +40,7 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 ///     output projection input        e s b q / t
 ///     attention dropout mask         1 s b h / σ
 ///     norm input                     e s b h / σ
-///     MLP input                      e s b h / σ
+///     MLP input                      e s b h
 ///     GELU: input, output            2 e s b f / t
 ///     ReLU: output                   e s b f / t
 ///     SwiGLU, GeGLU: gate, up, activated gate, product    4 e s b f / t
@@ -48,7 +48,7 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 ///     norm statistics                8 s b / σ a LayerNorm (fp32; on the CPU in the dtype), 4 an RMSNorm
 ///
 /// A GPT-2 block with dropout, half precision and eager attention sums to Korthikanti 2022's s b h (34 + 5 a s / h),
-/// s b h (10 + 24/t + 5 a s / (h t)) with tensor and s b h (34/t + 5 a s / (h t)) with sequence parallelism, less 5 a
+/// s b h (10 + 24/t + 5 a s / (h t)) with tensor parallelism, less 5 a
 /// s² b with selective recomputation and 2 s b h with full (statistics apart, which the paper leaves out). A LLaMA
 /// block with flash attention and no dropout sums to e s b (4 h + 2 q + 2 k + 4 f) + 4 a s b.
 ///

@@ -78,7 +78,8 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
             },
             "Narayanan et al. 2021, section 2.2: the stage's boundary tensor, one going out and one coming in");
     }
-    if (layout.sequence_parallel)
+    // Plimsoll's engine keeps the gathered sequence: it is among the activations.
+    if (layout.sequence_parallel && !own)
         add(
             "sequence_parallel_buffer", "Gathered sequence", whole,
             [&] {
@@ -86,7 +87,8 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
                                    format_count(plan.model.hidden_size));
             },
             "Korthikanti et al. 2022, section 4.2.2: all-gather before a column-parallel product");
-    if (layout.cp > 1) {
+    // In Plimsoll's engine the ring is gone by the peak, in an MLP or at the loss.
+    if (layout.cp > 1 && !own) {
         const Count block = 2 * e * tokens(plan) * (share(plan.model.num_kv_heads, layout.tp) * plan.model.head_size());
         add(
             "context_parallel_buffers", "Ring of keys and values", 2 * block,

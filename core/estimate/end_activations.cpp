@@ -6,11 +6,11 @@ namespace {
 
 std::int64_t sequence_split(const Layout& layout) { return layout.sequence_parallel ? layout.tp : 1; }
 
+}  // namespace
+
 Count hidden_tensor(const Plan& plan) {
     return share(bytes_of(plan.numerics.dtype) * tokens(plan) * plan.model.hidden_size, sequence_split(plan.layout));
 }
-
-}  // namespace
 
 EndTensors end_tensors(const Plan& plan, const Slice& slice) {
     const bool t5 = plan.model.encoder_decoder();

@@ -31,6 +31,9 @@ EndTensors end_tensors(const Plan& plan, const Slice& slice);
 /// "1 in flight × (token ids 16,384 + …)".
 std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight);
 
+/// The hidden state of one micro-batch on this rank, in bytes.
+Count hidden_tensor(const Plan& plan);
+
 /// What the final norm's backward holds: RMSNorm works in fp32, which takes copies where the weights are of 16 bits.
 /// With the norm's input, 22 B an element of the hidden state (counted on Plimsoll's engine). 0 for other norms and
 /// dtypes.

@@ -5,6 +5,8 @@ namespace plimsoll {
 namespace {
 
 constexpr auto zero_source = "ZeRO (Rajbhandari et al. 2020), sections 3.1 and 5";
+/// To find an 8-bit code by the leading 20 bits of a number: one table for each moment.
+constexpr Bytes code_tables = 2 * (MiB + KiB);
 constexpr std::int64_t block = 256;  ///< elements that share a scale in 8-bit states
 
 std::string number(Count count) { return format_count(count.value()); }
@@ -82,7 +84,7 @@ Count optimizer_bytes(const Plan& plan, const Slice& slice, bool sharded) {
         case OptimizerKind::Sgd:
             return plan.optimizer.momentum == 0 ? Count(0) : 4 * own;
         case OptimizerKind::AdamW8bit:
-            return 2 * (own + 4 * share(own, block));
+            return 2 * (own + 4 * share(own, block)) + code_tables;
         case OptimizerKind::Adafactor: {
             const auto all = adafactor_elements(plan, slice);
             return 4 * (share(all.rows, sharded ? groups.dense : 1) + all.columns);
@@ -109,8 +111,10 @@ Words optimizer_words(const Plan& plan, const Slice& slice, bool sharded) {
             return {"SGD momentum (fp32)", whole(4), with_zero("one moment of 4 B")};
         case OptimizerKind::AdamW8bit:
             return {"Adam moments (8 bits)",
-                    fmt::format("2 × (1 B × S + 4 B × S / {}) = 2 × ({} + 4 × {}); S the rank's parameters: {}", block,
-                                number(own), number(share(own, block)), whole(1)),
+                    fmt::format(
+                        "2 × (1 B × S + 4 B × S / {} + a table of 1 MiB) = 2 × ({} + 4 × {} + 1,049,600); S the rank's "
+                        "parameters: {}",
+                        block, number(own), number(share(own, block)), whole(1)),
                     with_zero("block-wise 8-bit states (Dettmers et al. 2022), a scale a block")};
         case OptimizerKind::Adafactor: {
             const auto all = adafactor_elements(plan, slice);

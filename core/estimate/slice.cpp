@@ -92,6 +92,15 @@ std::int64_t Slice::recomputed(const Layout& layout, Recompute mode, std::int64_
     return sum;
 }
 
+std::int64_t Slice::whole_behind(const Layout& layout, Recompute mode) const {
+    std::int64_t behind = 0;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+        for (std::int64_t at = run->first + run->count; at-- > run->first; ++behind)
+            if (recomputed_layers(layout, mode, at, 1, rank) > 0) return behind;
+    }
+    return behind;
+}
+
 std::string Slice::formula() const {
     std::string sum;
     const auto add = [&](const std::string& part) { sum += (sum.empty() ? "" : " + ") + part; };

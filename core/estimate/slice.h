@@ -38,6 +38,8 @@ struct Slice {
     Count dense() const { return total - experts; }
     /// How many of the layers from `from` to `to` - 1 of the model it holds and `layout` would recompute in `mode`.
     std::int64_t recomputed(const Layout& layout, Recompute mode, std::int64_t from, std::int64_t to) const;
+    /// How many of its layers lie behind the last one that `layout` would recompute in `mode`.
+    std::int64_t whole_behind(const Layout& layout, Recompute mode) const;
     std::string formula() const;  ///< "131,072,000 embedding + 32 layers × 202,383,360 + …"
 };
 

@@ -68,6 +68,13 @@ std::string kept_text(const Plan& plan, const LayerActivations& layer, const Sli
     return text;
 }
 
+std::string ends_text(const Plan& plan, const Slice& slice, const InFlight& in_flight) {
+    auto text = ends_formula(plan, slice, in_flight.micro_batches());
+    if (plan.layout.pp > 1 && !slice.last && in_flight.alive > 1)
+        text += fmt::format(" + {} outputs that wait × {}", in_flight.alive - 1, number(hidden_tensor(plan)));
+    return text;
+}
+
 std::string layer_written_out(const Plan& plan, Recompute mode) {
     const auto kind = plan.model.encoder_decoder() ? LayerKind::T5Decoder : LayerKind::Decoder;
     const auto tensors = saved_tensors(plan, kind);
@@ -107,11 +114,15 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
                                        : std::max(layer.decoder[m], layer.encoder[m]);
     stage.layers = plan.layout.offload_activations ? std::min(stage.kept, 2 * stage.largest) : stage.kept;
     if (slice.last) stage.loss = logits_peak(plan);
+    // What a stage hands on stays until its backward; the one that is on its way is among the buffers.
+    if (plan.layout.pp > 1 && !slice.last) stage.ends += (in_flight.alive - 1) * hidden_tensor(plan);
     for (const auto& tensor : end_tensors(plan, slice)) {
         stage.ends += in_flight.micro_batches() * tensor.bytes;
         if (tensor.head) stage.loss += tensor.bytes;
     }
-    const Count again = counts.again() > 0 ? layer.backward[m] : Count(0);
+    // Layers behind the last one that recomputes are done and free before its backward.
+    const Count again =
+        counts.again() > 0 ? layer.backward[m] - slice.whole_behind(plan.layout, mode) * layer.decoder[0] : Count(0);
     const Count whole = counts.whole() > 0 ? layer.backward[0] : Count(0);
     stage.needed = std::max(again, whole) + tied_gradient(plan, slice);
     stage.needed = std::max(stage.needed, final_norm_backward(plan, slice));
@@ -150,7 +161,7 @@ void activation_terms(const Plan& plan, const LayerActivations& layer, const Sli
     });
     if (stage.ends > 0)
         sink.add("end_activations", Category::Activations, stage.ends, [&] {
-            return Words{"Embedding and final norm", ends_formula(plan, slice, in_flight.micro_batches()),
+            return Words{"Embedding and final norm", ends_text(plan, slice, in_flight),
                          "op by op; Korthikanti et al. 2022, section 4.3"};
         });
     sink.add("layer_backward", Category::Activations, stage.backward, [&] {

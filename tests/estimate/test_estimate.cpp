@@ -143,8 +143,9 @@ TEST(Estimate, CommunicationBuffersAreNamed) {
                                                        "layout.cp=2", "layout.accumulation=2"}))
                            .stages.at(0);
     EXPECT_EQ(bytes_of_term(mixed, "pipeline_buffers"), 2 * 2 * 1024 * 4096 / 2);
-    EXPECT_EQ(bytes_of_term(mixed, "sequence_parallel_buffer"), 2 * 1024 * 4096);
-    EXPECT_EQ(bytes_of_term(mixed, "context_parallel_buffers"), 2 * 2 * 2 * 1024 * 4096 / 2);
+    // The ring of keys and values is gone by the peak, which an MLP or the loss is; gathered sequences are kept.
+    EXPECT_EQ(mixed.find("context_parallel_buffers"), nullptr);
+    EXPECT_EQ(mixed.find("sequence_parallel_buffer"), nullptr);
 }
 
 TEST(Estimate, OverheadIsPerCommunicator) {

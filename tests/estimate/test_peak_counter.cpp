@@ -10,8 +10,7 @@ std::vector<Layout> layouts(const Plan& plan) {
     std::vector<Layout> all;
     for (const std::int64_t tp : {1, 2, 4})
         for (const std::int64_t pp : {1, 2, 4})
-            for (const auto schedule :
-                 {Schedule::OneFOneB, Schedule::GPipe, Schedule::Interleaved, Schedule::ZbV})
+            for (const auto schedule : {Schedule::OneFOneB, Schedule::GPipe, Schedule::Interleaved, Schedule::ZbV})
                 for (const std::int64_t zero : {0, 1, 2, 3})
                     for (const auto recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
                         for (const bool further : {false, true}) {

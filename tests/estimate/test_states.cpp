@@ -60,10 +60,11 @@ TEST(OptimizerStates, EachOptimizerKeepsItsOwn) {
     EXPECT_EQ(optimizer_bytes("momentum", "llama-7b", {"optimizer.kind=sgd"}), 4 * p);
     EXPECT_EQ(optimizer_bytes("momentum", "llama-7b", {"optimizer.kind=sgd", "optimizer.momentum=0"}), 0);
     // Two moments of a byte, and for each block of 256 a scale of 4.
-    EXPECT_EQ(optimizer_bytes("adam_moments_8bit", "llama-7b", {"optimizer.kind=adamw-8bit"}), 2 * (p + 4 * (p / 256)));
+    EXPECT_EQ(optimizer_bytes("adam_moments_8bit", "llama-7b", {"optimizer.kind=adamw-8bit"}),
+              2 * (p + 4 * (p / 256)) + 2 * (MiB + KiB));
     EXPECT_EQ(optimizer_bytes("adam_moments_8bit", "llama-7b",
                               {"optimizer.kind=adamw-8bit", "layout.dp=4", "layout.zero_stage=1"}),
-              2 * (p / 4 + 4 * (p / 4 / 256)));
+              2 * (p / 4 + 4 * (p / 4 / 256)) + 2 * (MiB + KiB));
 }
 
 TEST(OptimizerStates, AdafactorKeepsARowAndAColumn) {

@@ -27,6 +27,24 @@ TEST(LayerTensors, Gpt2BlockIsKorthikantis) {
     EXPECT_EQ(layer({"layout.tp=4", "layout.sequence_parallel=true"}), 34 * sbh / 4 + scores / 4);
 }
 
+// Figure 1 of the paper with sequence parallelism and selective recomputation, in GiB a rank: 22B (L 48, h 6144, a 64,
+// micro-batch 4, tp 8) and 175B (L 96, tp 8, pp 8, interleaved with 3 chunks: (1 + 7 / (8 x 3)) of what 1F1B keeps).
+TEST(LayerTensors, FigureOneOfThePaper) {
+    const auto activations = [](std::vector<std::string> settings) {
+        settings.insert(settings.end(), {"numerics.attention=eager", "model.dropout=0.1", "layout.tp=8",
+                                         "layout.sequence_parallel=true"});
+        Count bytes;
+        for (const auto& tensor :
+             layer_tensors(workload_of(gpu_plan("gpt-3-175b", settings), Framework::Megatron), Block::Decoder))
+            if (!tensor.what.starts_with("softmax") && tensor.what != "norm statistics") bytes += tensor.bytes;
+        return static_cast<double>(bytes.value()) / static_cast<double>(GiB);
+    };
+    EXPECT_NEAR(48 * activations({"model.hidden_size=6144", "model.num_heads=64", "model.num_kv_heads=64",
+                                  "model.ffn_hidden_size=24576", "model.num_layers=48", "layout.micro_batch=4"}),
+                9.56, 0.01);
+    EXPECT_NEAR(96 * (1 + 7.0 / 24) * activations({}), 12.35, 0.01);
+}
+
 TEST(LayerTensors, FlashAttentionKeepsNoScores) {
     const auto plan = gpu_plan("llama-7b");
     const auto tensors = layer_tensors(workload_of(plan, Framework::Megatron), Block::Decoder);
