@@ -207,6 +207,13 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core) + unpacked;
 }
 
+Count packing_peak(const Plan& plan) {
+    if (!plan.layout.compress_activations) return 0;
+    const Sizes z(plan);
+    const Count inner = share(z.inner(), z.own_experts.value());
+    return (plan.model.gated_mlp() ? 4 : 2) * inner + (z.e == 4 ? 1 : 4) * inner + 3 * z.hidden();
+}
+
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }
 
 std::int64_t mask_bytes(const Plan& plan) { return on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 1; }

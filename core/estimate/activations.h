@@ -94,6 +94,10 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
 /// last matrix, with routed experts the gradients of what all of them gave out.
 Count before_first_gradient(const Plan& plan);
 
+/// With layout.compress_activations, what the last layer's forward holds while its MLP's tensors are packed: those, the
+/// copies that packing makes in fp32 (one of an fp32 tensor, two of a 16-bit one), and 3 H. 0 otherwise.
+Count packing_peak(const Plan& plan);
+
 /// Bytes of a value in the plan's dtype.
 std::int64_t bytes_of(Dtype dtype);
 /// Bytes of an element of a dropout mask: 1, and the dtype's on the CPU (PyTorch multiplies by a mask in the dtype).

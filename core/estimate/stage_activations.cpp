@@ -126,6 +126,7 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
     const Count whole = counts.whole() > 0 ? layer.backward[0] : Count(0);
     stage.needed = std::max(again, whole) + tied_gradient(plan, slice);
     stage.needed = std::max(stage.needed, final_norm_backward(plan, slice));
+    if (counts.whole() > 0 || mode == Recompute::Selective) stage.needed = std::max(stage.needed, packing_peak(plan));
     stage.backward = stage.needed - stage.loss;
     return stage;
 }
