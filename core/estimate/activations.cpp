@@ -67,9 +67,11 @@ public:
         add("MLP input", SavedKind::Block, z_.gathered());
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
+        routed_ = model_.moe();
         if (model_.moe()) add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         inner(t5);
         if (model_.moe()) add("expert outputs", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
+        routed_ = false;
         dropout("MLP dropout mask");
     }
 
@@ -79,7 +81,7 @@ private:
     void add(std::string_view what, SavedKind kind, Count bytes) { add(what, kind, bytes, z_.e); }
     /// With the bytes of an element that can be compressed, or 0.
     void add(std::string_view what, SavedKind kind, Count bytes, std::int64_t element) {
-        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element});
+        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_});
     }
 
     void norm(SavedKind input) {
@@ -124,7 +126,7 @@ private:
     const Model& model_;
     Sizes z_;
     std::vector<SavedTensor> tensors_;
-    bool after_core_ = false;
+    bool after_core_ = false, routed_ = false;
 };
 
 /// oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.

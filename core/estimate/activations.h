@@ -20,6 +20,7 @@ struct SavedTensor {
     Count bytes;
     bool after_core = false;   ///< saved after the attention core, so freed before its backward
     std::int64_t element = 0;  ///< bytes an element where compress_activations takes it, else 0
+    bool routed = false;       ///< grows with the rows that the rank's experts get
 };
 
 enum class LayerKind { Decoder, T5Encoder, T5Decoder };

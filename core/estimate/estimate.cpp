@@ -51,6 +51,7 @@ void rank_terms(const Plan& plan, const LayerActivations& layer, const Slice& sl
     const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute);
     model_states(plan, slice, sink);
     activation_terms(plan, layer, slice, in_flight, stage, sink);
+    imbalance_term(plan, layer, slice, in_flight, sink);
     if (slice.last) logits_term(plan, in_flight.micro_batches(), sink);
     communication_buffers(plan, slice, stage, engine, sink);
     overhead(plan, sink.of(Category::Activations) + sink.of(Category::Buffers), sink);

@@ -32,6 +32,7 @@ struct LayerActivations {
     explicit LayerActivations(const Plan& plan);
     std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute, compressed where the plan says so
     std::array<Count, 3> backward;          ///< backward_peak of a decoder layer, by Recompute
+    std::array<Count, 3> routed;            ///< what of `decoder` grows with the rows that the experts here get
 };
 
 /// Micro-batches alive at a rank's peak, counted in its chunks.
@@ -60,6 +61,11 @@ Term host_activations(const Plan& plan, const LayerActivations& layer, const Sli
 /// `stage` as stage_activations gives it for the layout's own recomputation.
 void activation_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
                       const StageActivations& stage, TermSink& sink);
+
+/// Expert-parallel ranks do not get as many rows each: what the fullest needs beyond its even share. On the CPU, where
+/// the bytes of a run are counted, and without expert parallelism there is no such term.
+void imbalance_term(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                    TermSink& sink);
 
 /// The logits' copies of one micro-batch, or of one of loss_chunks pieces of it, at their peak (see logits_term).
 Count logits_peak(const Plan& plan);

@@ -16,6 +16,15 @@ using ::testing::HasSubstr;
 
 class EstimateTest : public CliTest {};
 
+/// What core's to_json gives: the command adds the framework, the range and the odds.
+Json without_ranges(Json json) {
+    for (const char* key : {"framework", "calibration", "interval_samples"}) EXPECT_EQ(json.erase(key), 1U) << key;
+    for (auto& rank : json.at("ranks"))
+        for (const char* key : {"low_bytes", "high_bytes", "out_of_memory_probability"})
+            EXPECT_EQ(rank.erase(key), 1U) << key;
+    return json;
+}
+
 TEST_F(EstimateTest, JsonHoldsParametersAndTheTermsOfCore) {
     const Json json = json_of(plimsoll({"estimate", "llama-7b-4xa100", "--json"}));
     EXPECT_EQ(json["model"]["parameters"], 6738415616);  // transformers' LlamaForCausalLM
@@ -23,7 +32,7 @@ TEST_F(EstimateTest, JsonHoldsParametersAndTheTermsOfCore) {
     ASSERT_TRUE(plan);
     const auto estimate = estimate_memory(plan->plan);
     ASSERT_TRUE(estimate);
-    EXPECT_EQ(json, to_json(*estimate, plan->plan));
+    EXPECT_EQ(without_ranges(json), to_json(*estimate, plan->plan));
 }
 
 TEST_F(EstimateTest, GpuAndSettingsChangeThePlan) {
@@ -38,7 +47,7 @@ TEST_F(EstimateTest, GpuAndSettingsChangeThePlan) {
     plan.layout.dp = 8;
     plan.layout.accumulation = each / plan.layout.micro_batch;
     plan.layout.zero_stage = 3;
-    EXPECT_EQ(json, to_json(*estimate_memory(plan), plan));
+    EXPECT_EQ(without_ranges(json), to_json(*estimate_memory(plan), plan));
 }
 
 TEST_F(EstimateTest, TextHasEveryTermTheBarAndTheVerdict) {

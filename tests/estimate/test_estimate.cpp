@@ -148,6 +148,15 @@ TEST(Estimate, CommunicationBuffersAreNamed) {
     EXPECT_EQ(mixed.find("sequence_parallel_buffer"), nullptr);
 }
 
+TEST(Estimate, UnevenRoutingIsCountedWhereRanksShareTheExperts) {
+    const std::vector<std::string> ep{"layout.dp=8", "layout.ep=8"};
+    const auto rank = estimated(gpu_plan("mixtral-8x7b", ep)).stages.at(0);
+    // A quarter of 2 experts a token: tokens in, 4 inner tensors, outputs, and the routes' own bytes stay out of it.
+    EXPECT_EQ(bytes_of_term(rank, "routing_imbalance"), 32 * (2 * 2 * 2048LL * (2 * 4096 + 4 * 14336)) / 4);
+    auto alone = gpu_plan("mixtral-8x7b", {"layout.dp=8"});
+    EXPECT_EQ(estimated(alone).stages.at(0).find("routing_imbalance"), nullptr);
+}
+
 TEST(Estimate, OverheadIsPerCommunicator) {
     const auto one = estimated(gpu_plan("gpt2")).stages.at(0);
     EXPECT_EQ(one.find("nccl"), nullptr);

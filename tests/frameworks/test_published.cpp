@@ -51,6 +51,14 @@ TEST(PublishedPeaks, EveryErrorOverFivePercentHasItsCause) {
             EXPECT_TRUE(check.cause.empty()) << check.row.name;
 }
 
+TEST(PublishedPeaks, CardsByTheirNames) {
+    EXPECT_EQ(capacity_of("H100 96GB HBM2e"), 96 * GB);
+    EXPECT_EQ(capacity_of("B200 (178.4 GiB)"), static_cast<Bytes>(178.4 * GiB));
+    EXPECT_EQ(capacity_of("dev_dgx_gb200_2nd"), 192 * GB);
+    EXPECT_EQ(capacity_of("lts_dgx_a100"), 80 * GB);
+    EXPECT_EQ(capacity_of("dev"), 0);
+}
+
 Result<std::vector<PeakRow>> rows_from(const std::string& csv) {
     const auto table = read_csv(csv);
     if (!table) return tl::unexpected(table.error());

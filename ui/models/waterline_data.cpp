@@ -114,12 +114,17 @@ WaterlineBars waterlineBars(const MemoryEstimate& memory, int most) {
     return kept;
 }
 
-QString partOf(Bytes part, Bytes whole) {
+/// Without its unit where `whole` shares it.
+static QString inUnitOf(Bytes part, Bytes whole) {
     const Unit unit = unitFor(ValueKind::Bytes, static_cast<double>(whole));
-    if (static_cast<double>(part) < unit.size) return Waterline::tr("%1 of %2").arg(bytesText(part), bytesText(whole));
+    if (static_cast<double>(part) < unit.size) return bytesText(part);
     const double value = static_cast<double>(part) / unit.size;
     const int digits = value < 9.995 ? 2 : (value < 99.95 ? 1 : 0);
-    return Waterline::tr("%1 of %2").arg(QLocale().toString(value, 'f', digits), bytesText(whole));
+    return QLocale().toString(value, 'f', digits);
+}
+
+QString partOf(Bytes part, Bytes whole) {
+    return Waterline::tr("%1 of %2").arg(inUnitOf(part, whole), bytesText(whole));
 }
 
 QString frameworkTitle(Framework framework) {
@@ -129,14 +134,15 @@ QString frameworkTitle(Framework framework) {
 
 namespace {
 
+QString rangeText(Bytes low, Bytes high) { return Waterline::tr("%1 to %2").arg(inUnitOf(low, high), bytesText(high)); }
+
 QString rangeOf(Bytes total, Bytes usable, Framework framework, bool onGpu) {
     const Interval interval = interval_of(framework, total, onGpu);
     const double probability = out_of_memory_probability(framework, total, usable, onGpu);
     const QString odds = probability < 0.001   ? Waterline::tr("under 0.1 %")
                          : probability > 0.999 ? Waterline::tr("over 99.9 %")
                                                : percentText(probability);
-    return Waterline::tr("95 of 100 such runs take %1 to %2 · out of memory: %3")
-        .arg(bytesText(interval.low), bytesText(interval.high), odds);
+    return Waterline::tr("%1 in 95 of 100 · out of memory %2").arg(rangeText(interval.low, interval.high), odds);
 }
 
 }  // namespace

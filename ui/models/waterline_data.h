@@ -31,7 +31,7 @@ struct Verdict {
     bool fits = false;
     QString headline;  ///< "Fits: 62.8 of 79.2 GiB"
     QString detail;    ///< what dominates where it does not fit; the headroom where it does
-    QString range;     ///< "95 of 100 such runs take 21.2 to 33.3 GiB · out of memory: 0.4 %"
+    QString range;     ///< "21.2 to 33.3 GiB in 95 of 100 · out of memory 0.4 %"
 };
 /// The range is that of `framework` on a GPU or on CPU ranks.
 Verdict verdictOf(const MemoryEstimate& memory, Framework framework = Framework::Plimsoll, bool onGpu = false);

@@ -40,6 +40,9 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     show_->setAccessibleName(tr("Show the field that is wrong"));
 
     frameworks_->setAccessibleName(tr("Framework"));
+    frameworks_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    range_->setToolTip(
+        tr("Where 95 of 100 measured peaks lie for such an estimate, and how likely the card is too small"));
     frameworks_->setToolTip(tr("Whose memory is shown: each framework has its own copies and buffers"));
     for (const Framework framework : plimsoll::frameworks)
         frameworks_->addItem(tr("as %1").arg(frameworkTitle(framework)), static_cast<int>(framework));

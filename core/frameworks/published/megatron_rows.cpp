@@ -185,6 +185,7 @@ Result<PeakRow> megatron_row(const CsvTable& table, std::size_t row) {
     peak.kind = "measured";
     peak.confidence = "high";
     peak.truth = flags.number("peak_alloc_bytes", 0);
+    peak.capacity = capacity_of(platform);
     auto& work = peak.work;
     read_model(flags, work, suite);
     read_layout(flags, work, name);

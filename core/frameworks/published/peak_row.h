@@ -34,6 +34,9 @@ struct PeakRow {
 /// flags as well: world-size, moe-ffn-hidden-size, … Errors name the line and the column.
 Result<std::vector<PeakRow>> read_peak_rows(const CsvTable& table);
 
+/// Memory of the card that a text names ("H100 96GB HBM2e", "GB200 (184.3 GiB)", "dev_dgx_a100"); 0: not known.
+Bytes capacity_of(std::string_view card);
+
 /// Part of it: one kind of table each.
 Result<PeakRow> megatron_row(const CsvTable& table, std::size_t row);
 Result<PeakRow> published_row(const CsvTable& table, std::size_t row);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -201,6 +203,33 @@ void read_trainer(const Cells& cells, PeakRow& peak) {
 
 }  // namespace
 
+Bytes capacity_of(std::string_view card) {
+    for (const auto& [unit, size] : {std::pair{std::string_view(" GiB"), GiB}, {std::string_view("GB"), GB}}) {
+        const auto at = card.find(unit);
+        if (at == std::string_view::npos) continue;
+        auto from = at;
+        while (from > 0 && (std::isdigit(static_cast<unsigned char>(card[from - 1])) != 0 || card[from - 1] == '.'))
+            --from;
+        const double number = std::strtod(std::string(card.substr(from, at - from)).c_str(), nullptr);
+        if (number > 0 && number < 1e6) return static_cast<Bytes>(number * static_cast<double>(size));
+    }
+    // The usual card of that name.
+    constexpr std::array<std::pair<std::string_view, std::int64_t>, 9> usual{{{"gb300", 288},
+                                                                              {"gb200", 192},
+                                                                              {"b200", 192},
+                                                                              {"h200", 141},
+                                                                              {"h100", 80},
+                                                                              {"a100", 80},
+                                                                              {"a6000", 48},
+                                                                              {"4090", 24},
+                                                                              {"v100", 16}}};
+    std::string lower(card);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const auto& [name, gb] : usual)
+        if (contains(lower, name)) return gb * GB;
+    return 0;
+}
+
 Result<PeakRow> published_row(const CsvTable& table, std::size_t row) {
     const Cells cells(table, row);
     const auto& source = cells.text("source");
@@ -269,6 +298,7 @@ Result<PeakRow> published_row(const CsvTable& table, std::size_t row) {
         return bad_input("line {}: peak is \"{}\"; it must be a positive number", row + 2, cells.text("peak"));
     peak.truth = static_cast<Bytes>(std::llround(value * *size));
     peak.metric = metric_of(cells.text("metric"));
+    peak.capacity = capacity_of(cells.text("gpu_type"));
     // "nvml process total (includes ~1343 MiB CUDA context)"
     if (contains(cells.text("metric"), "MiB CUDA context"))
         peak.context = std::clamp<std::int64_t>(first_number(cells.text("metric")).value_or(0), 0, 100'000) * MiB;
