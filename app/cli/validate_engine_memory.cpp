@@ -15,7 +15,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-constexpr double dry_run_limit = 0.005;
+constexpr double dry_run_limit = 0.005, closed_form_limit = 0.02;
 
 using Settings = std::vector<std::string>;
 
@@ -157,7 +157,7 @@ Result<int> validate_engine_memory(const EngineMemoryArguments& arguments) {
     }
     const Summary summary = summary_of(rows);
     say(arguments.json ? in_json(rows, summary).dump(2) + "\n" : in_words(rows, summary));
-    return summary.dry_run_worst <= dry_run_limit ? 0 : 1;
+    return summary.dry_run_worst <= dry_run_limit && summary.closed_form_worst <= closed_form_limit ? 0 : 1;
 }
 
 }  // namespace plimsoll::cli
