@@ -15,8 +15,9 @@ struct ErrorModel {
 };
 
 // From `plimsoll validate memory --quantiles` over Megatron-LM's golden peaks and over the published peaks; the
-// engine's own from `plimsoll validate memory --engine --json`.
-constexpr ErrorModel megatron{{0.961, 0.988, 0.995, 0.998, 1.003, 1.017, 1.040, 1.051, 1.064}, 267};
+// engine's own from `plimsoll validate memory --engine --json`. Megatron-LM's outer two are a little wider than its
+// rows', for those that are not among them.
+constexpr ErrorModel megatron{{0.955, 0.988, 0.995, 0.998, 1.003, 1.017, 1.040, 1.051, 1.080}, 267};
 constexpr ErrorModel torchtitan{{0.807, 0.856, 0.892, 0.977, 1.003, 1.041, 1.072, 1.216, 1.265}, 55};
 constexpr ErrorModel hf_trainer{{0.643, 0.714, 0.858, 0.986, 0.998, 1.030, 1.095, 1.161, 1.194}, 8};
 constexpr ErrorModel engine_on_cpu{{0.9911, 0.9912, 0.9949, 0.9997, 0.9998, 1.0002, 1.0012, 1.0052, 1.0054}, 72};
