@@ -96,8 +96,9 @@ void Waterline::refresh() {
     else
         bars_->setBars({}, 0);
     bars_->setDimmed(!good);
-    for (QWidget* part : {static_cast<QWidget*>(detail_), static_cast<QWidget*>(figures_),
-                          static_cast<QWidget*>(range_), static_cast<QWidget*>(states_), static_cast<QWidget*>(why_)})
+    for (QWidget* part :
+         {static_cast<QWidget*>(detail_), static_cast<QWidget*>(figures_), static_cast<QWidget*>(range_),
+          static_cast<QWidget*>(states_), static_cast<QWidget*>(why_), static_cast<QWidget*>(frameworks_)})
         part->setVisible(good);
     if (!good) {
         const QList<FieldProblem> problems = model_->problems();
