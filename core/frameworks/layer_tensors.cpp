@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/estimate/activations.h"
 #include "core/frameworks/architecture.h"
 
 namespace plimsoll {
@@ -11,7 +12,7 @@ namespace {
 struct List {
     explicit List(const Workload& workload, Count query_length)
         : work(workload),
-          e(workload.numerics.dtype == Dtype::Fp32 ? 4 : 2),
+          e(bytes_of(workload.numerics.dtype)),
           split(workload.sequence_split()),
           length(query_length),
           tokens(query_length * workload.layout.micro_batch),
@@ -136,8 +137,7 @@ std::string written_out(const std::vector<KeptTensor>& tensors) {
 }
 
 Count layer_input(const Workload& work) {
-    const std::int64_t e = work.numerics.dtype == Dtype::Fp32 ? 4 : 2;
-    return share(e * work.tokens() * work.model.hidden_size, work.sequence_split());
+    return share(bytes_of(work.numerics.dtype) * work.tokens() * work.model.hidden_size, work.sequence_split());
 }
 
 }  // namespace plimsoll

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/estimate/activations.h"
+
 namespace plimsoll::framework_terms {
 namespace {
 
@@ -76,7 +78,7 @@ double moment_bytes(OptimizerKind optimizer) {
     return 0;
 }
 
-std::int64_t bytes_of(const Workload& work) { return work.numerics.dtype == Dtype::Fp32 ? 4 : 2; }
+std::int64_t bytes_of(const Workload& work) { return plimsoll::bytes_of(work.numerics.dtype); }
 
 KeptActivations kept_activations(const Workload& work, const StageShare& stage) {
     KeptActivations kept;

@@ -3,15 +3,11 @@
 
 #include <algorithm>
 
+#include "core/plan/schedule_kind.h"
 #include "core/schedule/in_flight.h"
-#include "core/schedule/schedule.h"
 
 namespace plimsoll {
 namespace {
-
-std::int64_t padded(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
-
-bool interleaves(Schedule schedule) { return schedule == Schedule::Interleaved || schedule == Schedule::BreadthFirst; }
 
 /// Megatron-LM's warm-up: 2 (p - rank - 1) + (v - 1) g + 1 chunk micro-batches (schedules.py), g the micro-batches that
 /// a chunk runs in a row: p, or all where p does not divide them.
@@ -21,14 +17,16 @@ double alive_of(const Workload& work, std::int64_t rank) {
     if (!work.alive.empty())
         return static_cast<double>(work.alive[static_cast<std::size_t>(rank)]) / static_cast<double>(v);
     if (work.layout.schedule == Schedule::GPipe) return static_cast<double>(m);
-    if (!interleaves(work.layout.schedule)) return static_cast<double>(std::min(m, p - rank));
+    if (!takes_chunks(work.layout.schedule)) return static_cast<double>(std::min(m, p - rank));
     const auto group = m % p == 0 ? p : m;
     return static_cast<double>(std::min(m * v, 2 * (p - rank - 1) + (v - 1) * group + 1)) / static_cast<double>(v);
 }
 
 }  // namespace
 
-std::int64_t Workload::chunks() const { return interleaves(layout.schedule) ? layout.chunks : 1; }
+std::int64_t Workload::chunks() const { return layout.pp > 1 ? chunks_of(layout.schedule, layout.chunks) : 1; }
+
+std::int64_t padded(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
 Workload workload_of(const Plan& plan, Framework framework) {
     Workload work;
@@ -51,11 +49,7 @@ Workload workload_of(const Plan& plan, Framework framework) {
         work.loss = LossKind::Chunked;
     work.selective_ops = framework == Framework::TorchTitan && plan.layout.recompute == Recompute::Selective;
     if (plan.layout.pp > 1)
-        if (auto alive = peaks_in_flight(plan)) {
-            work.alive = *std::move(alive);
-            work.layout.chunks = chunks_per_rank(plan);
-            if (work.layout.chunks > 1) work.layout.schedule = Schedule::Interleaved;
-        }
+        if (auto alive = peaks_in_flight(plan)) work.alive = *std::move(alive);
     return work;
 }
 

@@ -82,6 +82,9 @@ struct Workload {
     std::int64_t chunks() const;
 };
 
+/// `size` up to the next multiple.
+std::int64_t padded(std::int64_t size, std::int64_t multiple);
+
 /// The plan as `framework` would run it: its loss, its padding, its attention.
 Workload workload_of(const Plan& plan, Framework framework);
 

@@ -189,8 +189,7 @@ Result<PeakRow> megatron_row(const CsvTable& table, std::size_t row) {
     auto& work = peak.work;
     read_model(flags, work, suite);
     read_layout(flags, work, name);
-    work.vocabulary =
-        (work.model.vocab_size + 128 * work.layout.tp - 1) / (128 * work.layout.tp) * 128 * work.layout.tp;
+    work.vocabulary = padded(work.model.vocab_size, 128 * work.layout.tp);
     work.numerics.dtype = flags.is_set("fp16") ? Dtype::Fp16 : flags.is_set("bf16") ? Dtype::Bf16 : Dtype::Fp32;
     work.fp8 = !flags.text("fp8-format").empty();
     work.optimizer = flags.text("optimizer") == "sgd" ? OptimizerKind::Sgd : OptimizerKind::AdamW;
