@@ -70,11 +70,11 @@ int exit_code_of(const RunState& state) {
 
 /// Keeps what the run took beside its estimate, for later estimates.
 std::string memory_line(const RunFolder& run) {
-    if (const auto recorded = record_peak(run); !recorded) return "";
-    const auto peak = read_peak(run);
-    if (!peak) return "";
+    const auto recorded = record_peak(run);
+    if (!recorded || !*recorded) return "";
+    const PeakRecord& peak = **recorded;
     return fmt::format("memory on the fullest rank: {} measured, {} estimated ({:+.1f} %)\n",
-                       format_bytes(peak->measured), format_bytes(peak->estimated), 100 * (1 / peak->ratio() - 1));
+                       format_bytes(peak.measured), format_bytes(peak.estimated), 100 * (1 / peak.ratio() - 1));
 }
 
 Result<int> watch_over(const RunFolder& run, const Plan& plan) {

@@ -56,13 +56,14 @@ Result<std::optional<PeakRecord>> measure_peak(const RunFolder& run) {
     return PeakRecord{plan->cluster.gpu, estimated, measured};
 }
 
-Result<void> record_peak(const RunFolder& run) {
+Result<std::optional<PeakRecord>> record_peak(const RunFolder& run) {
     const auto record = measure_peak(run);
-    if (!record) return tl::unexpected(record.error());
-    if (!*record) return {};
-    return write_json(path_of(run), {{"device", (*record)->device},
-                                     {"estimated_bytes", (*record)->estimated},
-                                     {"measured_bytes", (*record)->measured}});
+    if (!record || !*record) return record;
+    const auto written = write_json(path_of(run), {{"device", (*record)->device},
+                                                   {"estimated_bytes", (*record)->estimated},
+                                                   {"measured_bytes", (*record)->measured}});
+    if (!written) return tl::unexpected(written.error());
+    return record;
 }
 
 std::optional<PeakRecord> read_peak(const RunFolder& run) {

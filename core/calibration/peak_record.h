@@ -21,8 +21,8 @@ struct PeakRecord {
 /// From the run's telemetry: the events "memory" of the ranks' second step, or else the highest memory_peak. Nothing
 /// where the run took no step. Error when the plan or the telemetry cannot be read.
 Result<std::optional<PeakRecord>> measure_peak(const RunFolder& run);
-/// measure_peak into RUN/memory.json (atomic). Nothing is written where nothing was measured.
-Result<void> record_peak(const RunFolder& run);
+/// measure_peak, also into RUN/memory.json (atomic). Nothing is written where nothing was measured.
+Result<std::optional<PeakRecord>> record_peak(const RunFolder& run);
 /// RUN/memory.json; nothing where it is missing or not one of ours.
 std::optional<PeakRecord> read_peak(const RunFolder& run);
 

@@ -25,8 +25,7 @@ std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
     const Count all = shape.total();
     const bool half = bytes_of(work) == 2;
     const auto add = [&](const char* key, const char* name, Category category, double bytes, Count parameters) {
-        list.add(key, name, category, Count(static_cast<std::int64_t>(bytes * static_cast<double>(parameters.value()))),
-                 per_parameter(bytes, parameters), anatomy);
+        list.add(key, name, category, scaled(bytes, parameters), per_parameter(bytes, parameters), anatomy);
     };
     const auto& layout = work.layout;
     const bool sharded = layout.zero_stage >= 3 && layout.dp > 1;  // FSDP
@@ -57,9 +56,7 @@ std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
              "embedding dropout mask; final norm input and output", "op by op");
     // A classifier on the pooled output (BERT) has next to no logits.
     const double of_logit = work.loss == LossKind::Chunked ? 4 + 12.0 / 8 : half ? 14 : 12;
-    const Count logits =
-        work.bert ? Count(0)
-                  : Count(static_cast<std::int64_t>(of_logit * static_cast<double>(logit_elements(work).value())));
+    const Count logits = work.bert ? Count(0) : scaled(of_logit, logit_elements(work));
     if (logits > 0)
         list.add("logits_and_loss", "Logits and loss", Category::Buffers, logits,
                  fmt::format("{:g} B (16-bit logits, fp32 copy, log-softmax, gradient) × tokens × V = {:g} × {}",

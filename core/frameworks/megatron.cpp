@@ -34,17 +34,14 @@ struct Sharded {
 void states(const Workload& work, const StageShape& shape, TermList& list) {
     const auto& layout = work.layout;
     const auto ranks = std::max<std::int64_t>(layout.dp * layout.cp / work.optimizer_instances, 1);
-    const auto expert_ranks =
-        std::max<std::int64_t>(layout.dp * layout.cp * layout.tp / (layout.ep * work.expert_tp()), 1);
     const auto part = [&](bool sharded) {
         return Sharded{shape.dense, shape.experts, sharded ? ranks : 1,
-                       sharded ? std::max<std::int64_t>(expert_ranks / work.optimizer_instances, 1) : 1};
+                       sharded ? std::max<std::int64_t>(work.expert_ranks() / work.optimizer_instances, 1) : 1};
     };
     const auto add = [&](const char* key, const char* name, Category category, double bytes, bool sharded,
                          const char* source) {
         const auto own = part(sharded);
-        list.add(key, name, category, Count(static_cast<std::int64_t>(bytes * static_cast<double>(own.own().value()))),
-                 own.text(bytes), source);
+        list.add(key, name, category, scaled(bytes, own.own()), own.text(bytes), source);
     };
     const auto e = bytes_of(work);
     const bool mixed = e == 2;

@@ -4,16 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "core/estimate/activations.h"
 
 namespace plimsoll::framework_terms {
 namespace {
-
-Count scaled(double factor, Count bytes) {
-    return Count(static_cast<std::int64_t>(std::llround(factor * static_cast<double>(bytes.value()))));
-}
 
 bool is_core(const KeptTensor& tensor) { return tensor.what.starts_with("softmax") || tensor.what == "log-sum-exp"; }
 
@@ -56,6 +52,12 @@ std::vector<KeptTensor> kept_of(const Workload& work, Block block, const std::ve
 
 }  // namespace
 
+Count scaled(double factor, Count count) {
+    const double size = factor * static_cast<double>(count.value());
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    return size < static_cast<double>(most) ? static_cast<std::int64_t>(size) : most;
+}
+
 std::string number(Count count) { return format_count(count.value()); }
 
 std::string per_parameter(double bytes, Count parameters, std::int64_t ranks) {
@@ -94,7 +96,7 @@ KeptActivations kept_activations(const Workload& work, const StageShare& stage) 
         const double mean =
             (static_cast<double>(bytes.value()) + static_cast<double>(every - 1) * static_cast<double>(full.value())) /
             static_cast<double>(every);
-        const Count part = scaled(alive, Count(static_cast<std::int64_t>(mean)));
+        const Count part = scaled(alive, scaled(mean, 1));
         kept.bytes += part;
         if (bytes > kept.layer) kept.layer = bytes;
         kept.again = std::max(kept.again, full - bytes);

@@ -35,6 +35,9 @@ private:
 std::string per_parameter(double bytes, Count parameters, std::int64_t ranks = 1);
 std::string number(Count count);
 
+/// factor x count, whole bytes; held at the largest count like Count's own products.
+Count scaled(double factor, Count count);
+
 /// Bytes of an optimizer's moments a parameter (Adafactor's factors are next to nothing: 0).
 double moment_bytes(OptimizerKind optimizer);
 std::int64_t bytes_of(const Workload& work);

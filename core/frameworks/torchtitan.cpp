@@ -39,16 +39,13 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
     const auto ranks = layout.dp * layout.cp;
     // An expert is on dp x cp x tp / (ep x etp) ranks and sharded over them; together all ranks of the stage hold each
     // weight once.
-    const Count own =
-        share(shape.dense, ranks) +
-        share(shape.experts, std::max<std::int64_t>(ranks * layout.tp / (layout.ep * work.expert_tp()), 1));
+    const Count own = share(shape.dense, ranks) + share(shape.experts, work.expert_ranks());
     const auto sharded = [&](double bytes) {
         return fmt::format("{:g} B × ({}) / {} = {:g} × {}", bytes, shape.text, ranks, bytes, number(own));
     };
     list.add("parameters", "Parameters (fp32 shard)", Category::Parameters, 4 * own, sharded(4), fsdp2);
     list.add("gradients", "Gradients (fp32 shard)", Category::Gradients, 4 * own, sharded(4), fsdp2);
-    list.add("moments", "Optimizer states", Category::Optimizer,
-             Count(static_cast<std::int64_t>(moment_bytes(work.optimizer) * static_cast<double>(own.value()))),
+    list.add("moments", "Optimizer states", Category::Optimizer, scaled(moment_bytes(work.optimizer), own),
              sharded(moment_bytes(work.optimizer)), fsdp2);
     if (layout.pp > 1) {
         // With pipeline stages the weights stay gathered between micro-batches (reshard_after_forward is off), and
@@ -68,8 +65,7 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
     if (stage.last) {
         const Count size = logit_elements(work);
         const Count head = share(work.vocabulary, layout.tp) * work.model.hidden_size;
-        loss = Count(static_cast<std::int64_t>(loss_bytes(work) * static_cast<double>(size.value()))) + e * head +
-               (layout.tp > 1 ? hidden : Count(0));
+        loss = scaled(loss_bytes(work), size) + e * head + (layout.tp > 1 ? hidden : Count(0));
         list.add("logits_and_loss", "Logits and loss", Category::Buffers, loss,
                  fmt::format("{:g} B × tokens × V / tp + the gathered head = {:g} × {} + {} × {}{}", loss_bytes(work),
                              loss_bytes(work), number(size), e.value(), number(head),

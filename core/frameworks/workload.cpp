@@ -24,6 +24,10 @@ double alive_of(const Workload& work, std::int64_t rank) {
 
 }  // namespace
 
+std::int64_t Workload::expert_ranks() const {
+    return std::max<std::int64_t>(layout.dp * layout.cp * layout.tp / (layout.ep * expert_tp()), 1);
+}
+
 std::int64_t Workload::chunks() const { return layout.pp > 1 ? chunks_of(layout.schedule, layout.chunks) : 1; }
 
 std::int64_t padded(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }

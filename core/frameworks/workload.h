@@ -78,6 +78,8 @@ struct Workload {
     /// What tensor-parallel ranks share of norms and dropouts.
     std::int64_t sequence_split() const { return layout.sequence_parallel ? layout.tp : 1; }
     std::int64_t expert_tp() const { return expert.tp > 0 ? expert.tp : layout.tp; }
+    /// Ranks of a stage that hold the same routed experts.
+    std::int64_t expert_ranks() const;
     std::int64_t expert_ffn() const { return expert.ffn > 0 ? expert.ffn : model.ffn_hidden_size; }
     std::int64_t chunks() const;
 };

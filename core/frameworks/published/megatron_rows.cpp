@@ -181,7 +181,6 @@ Result<PeakRow> megatron_row(const CsvTable& table, std::size_t row) {
     const auto suite = table.at(row, "suite"), name = table.at(row, "case"), platform = table.at(row, "platform");
     PeakRow peak;
     peak.name = fmt::format("{}/{} on {}", suite, name, platform);
-    peak.group = fmt::format("{}/{}", suite, name);
     peak.kind = "measured";
     peak.confidence = "high";
     peak.truth = flags.number("peak_alloc_bytes", 0);

@@ -15,7 +15,6 @@ enum class RankScope { Last, Fullest };
 
 struct PeakRow {
     std::string name;        ///< "R004 Llama-3(.1)-8B" or "gpt/gpt3_mcore_te_tp2_pp2 on dev_dgx_h100"
-    std::string group;       ///< rows of one configuration share it
     std::string kind;        ///< "measured", or as the table says
     std::string confidence;  ///< "high", "medium", "low"; golden peaks are high
     Framework framework = Framework::Megatron;

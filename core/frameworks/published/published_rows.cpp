@@ -281,14 +281,12 @@ Result<PeakRow> published_row(const CsvTable& table, std::size_t row) {
         peak->name = fmt::format("{} {}", cells.text("id"), name);
         peak->kind = cells.text("kind");
         peak->confidence = cells.text("confidence");
-        if (contains(cells.text("gpus"), "not stated") && megatron_case_flags(peak->group, "").empty())
-            peak->unsaid = "the number of GPUs";
+        if (contains(cells.text("gpus"), "not stated")) peak->unsaid = "the number of GPUs";
         return peak;
     }
 
     PeakRow peak;
     peak.name = fmt::format("{} {}", cells.text("id"), model);
-    peak.group = model;
     peak.kind = cells.text("kind");
     peak.confidence = cells.text("confidence");
     const auto size = unit_bytes(cells.text("unit"));
