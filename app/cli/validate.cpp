@@ -6,6 +6,7 @@
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/cli/validate_memory.h"
+#include "app/cli/validate_step_time.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/schedule/rates.h"
@@ -97,6 +98,7 @@ void add_validate(CLI::App& app, Work& work) {
     bubble->add_flag("--json", arguments->json, "JSON: rows with simulated, published and difference of each column");
     bubble->callback([arguments, &work] { work = [arguments] { return validate_bubble(*arguments); }; });
     add_validate_memory(*command, work);
+    add_validate_step_time(*command, work);
 }
 
 }  // namespace plimsoll::cli

@@ -2,9 +2,9 @@
 #include "core/estimate/peak_counter.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 
+#include "core/base/kept.h"
 #include "core/estimate/terms.h"
 #include "core/schedule/in_flight.h"
 #include "core/schedule/schedule.h"
@@ -24,23 +24,6 @@ auto layer_key(const Layout& l) {
     return std::tuple(l.micro_batch, l.tp, l.cp, l.ep, l.sequence_parallel, l.compress_activations);
 }
 auto alive_key(const Layout& l) { return std::tuple(l.schedule, l.pp, l.accumulation, l.chunks); }
-
-template <class Value, class Key>
-class Kept {
-public:
-    template <class Make>
-    const Value& get(const Key& key, Make&& make) {
-        if (!key_ || *key_ != key) {
-            value_.emplace(make());
-            key_ = key;
-        }
-        return *value_;
-    }
-
-private:
-    std::optional<Key> key_;
-    std::optional<Value> value_;
-};
 
 }  // namespace
 

@@ -74,7 +74,9 @@ void check_sizes(Problems& problems, const Plan& plan) {
                      format_short(batch_tokens), format_short(most_batch_tokens));
     }
     const double experts = model.moe() ? real(model.experts_per_token) : 1;
-    const double heads = real(model.num_heads) * (real(model.head_size()) + real(plan.data.sequence_length));
+    // Flash attention holds no scores.
+    const double scores = plan.numerics.attention == Attention::Eager ? real(plan.data.sequence_length) : 0;
+    const double heads = real(model.num_heads) * (real(model.head_size()) + scores);
     const double width =
         real(model.hidden_size) + experts * real(model.ffn_hidden_size) + heads + real(model.num_experts);
     const double stacks = model.encoder_decoder() ? 2 : 1;

@@ -31,6 +31,7 @@ Gpu gpu_from_json(const Json& json) {
     gpu.fp8_tflops = json.value("fp8_tflops", 0.0);
     gpu.tf32_tflops = json.value("tf32_tflops", 0.0);
     gpu.fp32_tflops = json.at("fp32_tflops").get<double>();
+    gpu.multiprocessors = json.value("multiprocessors", 100.0);
     gpu.nvlink_gbs = json.value("nvlink_gbs", 0.0);
     gpu.pcie_generation = json.value("pcie_generation", std::int64_t{0});
     gpu.tdp_watts = json.value("tdp_watts", 0.0);

@@ -23,6 +23,7 @@ struct Gpu {
     double fp8_tflops = 0;   ///< 0: no fp8 units
     double tf32_tflops = 0;  ///< 0: no tf32 units
     double fp32_tflops = 0;
+    double multiprocessors = 0;  ///< streaming multiprocessors, of AMD compute units
     double nvlink_gbs = 0;  ///< both directions together, GB/s; 0: none
     std::int64_t pcie_generation = 0;
     double tdp_watts = 0;

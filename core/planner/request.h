@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search over layouts is asked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+enum class Objective { Time, Memory, Cost, FewestGpus };
+inline constexpr std::array<std::string_view, 4> objective_names{"time", "memory", "cost", "fewest-gpus"};
+
+/// Values that each dimension of a layout may take; an empty list: every value that the model and the cluster allow.
+struct Choices {
+    std::vector<std::int64_t> tp, pp, cp, ep, zero_stage, micro_batch, chunks;
+    std::vector<bool> sequence_parallel;
+    std::vector<Schedule> schedule;  ///< empty: all but zb-1p and zb-2p, whose lists have to be searched for
+    std::vector<Recompute> recompute;
+    std::vector<Offload> offload_optimizer;  ///< empty: none and cpu; nvme needs layout.nvme_path
+    bool operator==(const Choices&) const = default;
+};
+
+struct PlanRequest {
+    Plan plan;  ///< model, cluster, numerics, optimizer and data count; of its layout what no choice names (loss_chunks,
+                ///< split, …)
+    std::vector<Cluster> more;      ///< further nodes with other GPUs than the plan's
+    std::int64_t global_batch = 0;  ///< sequences a step; 0: the plan's
+    Objective objective = Objective::Time;
+    Choices choices;
+    bool fewer_gpus = false;          ///< also plan for fewer GPUs than there are (fewest-gpus and cost always do)
+    double headroom = 0;              ///< share of the usable memory to keep free
+    double tokens = 0;                ///< budget for time and GPU-hours; 0: none
+    double price_per_gpu_hour = 0;
+    std::size_t keep = 100;           ///< ranked layouts to give
+    int threads = 0;                  ///< 0: as many as there are cores
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/step_time/pipeline_time.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+
+namespace {
+
+/// Idle time of a rank in a schedule of p equal ranks, in the times of the mean rank.
+Seconds lost(Schedule kind, double p, double chunks, const RankWork& mean) {
+    const Seconds f = mean.forward, b = mean.backward_input, w = mean.backward_weight, all = f + b + w;
+    switch (kind) {
+        case Schedule::GPipe:
+        case Schedule::OneFOneB:
+            return (p - 1) * all;
+        case Schedule::Interleaved:
+        case Schedule::BreadthFirst:
+            return (p - 1) * all / chunks;
+        case Schedule::ZbH1:
+        case Schedule::Zb1p:
+            return (p - 1) * std::max(0.0, f + b - w);
+        case Schedule::ZbH2:
+        case Schedule::Zb2p:
+            return (p - 1) * std::max(0.0, f + b - 2 * w);
+        case Schedule::ZbV:
+            return (p - 1) * std::max(0.0, f + b - 2 * w) / 2;
+        case Schedule::VHalf:
+            return p / 2 * all;
+        case Schedule::VMin:
+            return 2 * p / 3 * all;
+        case Schedule::DualPipeV:
+            return (p - 1) * std::max(0.0, (f + 2 * b - w) / 2);
+    }
+    return 0;
+}
+
+}  // namespace
+
+PipelineTime pipeline_time(Schedule kind, const std::vector<RankWork>& work, std::int64_t micro_batches,
+                           std::int64_t chunks, Seconds send) {
+    RankWork sum{0, 0, 0, 0};
+    Seconds slowest = 0, forward = 0, backward = 0;
+    for (const auto& rank : work) {
+        const auto n = static_cast<double>(rank.ranks);
+        sum.ranks += rank.ranks;
+        sum.forward += n * rank.forward;
+        sum.backward_input += n * rank.backward_input;
+        sum.backward_weight += n * rank.backward_weight;
+        slowest = std::max(slowest, rank.total());
+        forward = std::max(forward, rank.forward);
+        backward = std::max(backward, rank.total() - rank.forward);
+    }
+    const auto p = static_cast<double>(sum.ranks), m = static_cast<double>(micro_batches);
+    if (sum.ranks <= 1) return {m * slowest, m * slowest, 0};
+    const RankWork mean{1, sum.forward / p, sum.backward_input / p, sum.backward_weight / p};
+
+    PipelineTime time;
+    time.slowest = m * slowest;
+    const Seconds ends = 2 * (p - 1) * send;
+    if (kind == Schedule::GPipe) {
+        time.makespan = sum.total() + (m - 1) * (forward + backward) + ends;
+        time.sends = ends;
+        return time;
+    }
+    if (kind == Schedule::OneFOneB) {
+        const Seconds round = mean.total() + 2 * (p - 1) / p * send;
+        const Seconds pace = m > 1 ? std::max(slowest, round) : slowest;
+        time.makespan = sum.total() + (m - 1) * pace + ends;
+        time.sends = ends + (m - 1) * (pace - std::max(slowest, mean.total()));
+        return time;
+    }
+    // The slowest rank's own part of filling and draining is work, not loss.
+    const Seconds idle = lost(kind, p, static_cast<double>(std::max<std::int64_t>(chunks, 1)), mean);
+    time.makespan = m * slowest + std::max(0.0, idle - (slowest - mean.total())) + ends;
+    time.sends = ends;
+    return time;
+}
+
+}  // namespace plimsoll

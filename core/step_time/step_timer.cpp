@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/step_time/step_timer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "core/base/kept.h"
+#include "core/estimate/terms.h"
+#include "core/plan/recompute.h"
+#include "core/schedule/schedule.h"
+#include "core/step_time/collectives.h"
+#include "core/step_time/layer_time.h"
+#include "core/step_time/pipeline_time.h"
+
+namespace plimsoll {
+
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+auto layer_key(const Layout& l) {
+    return std::tuple(l.micro_batch, l.tp, l.cp, l.ep, l.sequence_parallel, l.compress_activations,
+                      l.offload_activations);
+}
+/// Stages dealt by time also depend on what the times depend on.
+auto stages_key(const Layout& l) {
+    const bool even = l.split == Split::Even;
+    return std::tuple(l.pp, l.tp, l.ep, l.schedule, l.chunks, l.split, l.recompute_stages, l.recompute_every,
+                      l.recompute, even ? 0 : l.cp, even ? 0 : l.micro_batch);
+}
+
+struct LayerParts {
+    LayerTime decoder, encoder;
+    EndsTime ends;
+    double kept_bytes = 0;  ///< of one decoder layer by no recomputation
+};
+
+/// Pipeline ranks that hold the same.
+struct Stage {
+    std::int64_t ranks = 1, layers = 0, encoders = 0, recomputed = 0, recomputed_encoders = 0;
+    bool first = false, last = false;
+    bool operator==(const Stage& other) const {
+        return layers == other.layers && encoders == other.encoders && recomputed == other.recomputed &&
+               recomputed_encoders == other.recomputed_encoders && first == other.first && last == other.last;
+    }
+};
+
+struct Stages {
+    std::vector<Stage> kinds;
+    double dense = 0, experts = 0;  ///< parameters of the rank that holds most
+    std::int64_t layers = 1;        ///< of the rank that holds most
+};
+
+PassTime times(const PassTime& pass, double n) {
+    return {n * pass.matmul,  n * pass.attention, n * pass.elementwise, n * pass.tensor,
+            n * pass.context, n * pass.expert,    n * pass.host};
+}
+
+/// One micro-batch on a rank of a pipeline stage.
+struct StageWork {
+    PassTime pass;  ///< forward and both gradients
+    Seconds forward = 0, backward_input = 0, backward_weight = 0, again = 0;
+    Seconds total() const { return forward + backward_input + backward_weight; }
+};
+
+StageWork work_of(const Stage& stage, const LayerParts& parts, Recompute recompute) {
+    StageWork work;
+    const auto add = [&](const LayerTime& layer, double layers, double recomputed) {
+        const auto forward = times(layer.forward, layers), input = times(layer.backward_input, layers),
+                   weight = times(layer.backward_weight, layers);
+        const Seconds again =
+            recomputed * (recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
+        work.pass += forward;
+        work.pass += input;
+        work.pass += weight;
+        work.again += again;
+        work.forward += forward.total();
+        work.backward_input += input.total() + again;
+        work.backward_weight += weight.total();
+    };
+    add(parts.decoder, number(stage.layers - stage.encoders), number(stage.recomputed));
+    if (stage.encoders > 0) add(parts.encoder, number(stage.encoders), number(stage.recomputed_encoders));
+    const auto end = [&](const PassTime& pass, Seconds& part) {
+        work.pass += pass;
+        part += pass.total();
+    };
+    if (stage.first) {
+        end(parts.ends.embedding, work.forward);
+        end(parts.ends.embedding_backward, work.backward_weight);
+    }
+    if (stage.last) {
+        end(parts.ends.head, work.forward);
+        end(parts.ends.head_input, work.backward_input);
+        end(parts.ends.head_weight, work.backward_weight);
+    }
+    return work;
+}
+
+}  // namespace
+
+struct StepTimer::Impl {
+    Plan plan;
+    Hardware hardware;
+    double element;   ///< bytes of a weight and an activation
+    double gradient;  ///< bytes of a gradient
+    double travels;   ///< bytes of a gradient between ranks
+    Kept<LayerParts, decltype(layer_key(Layout{}))> layers;
+    Kept<Stages, decltype(stages_key(Layout{}))> stages;
+    std::vector<RankWork> pipeline;
+
+    Impl(const Plan& given, const Hardware& on) : plan(given), hardware(on) {
+        const auto& n = plan.numerics;
+        element = n.dtype == Dtype::Fp32 ? 4 : 2;
+        gradient = n.dtype != Dtype::Fp32 && n.fp32_gradients ? 4 : element;
+        travels = n.reduce_dtype == ReduceDtype::Gradient ? gradient : n.reduce_dtype == ReduceDtype::Fp32 ? 4 : 2;
+    }
+
+    const LayerParts& layer_parts() {
+        return layers.get(layer_key(plan.layout), [&] {
+            LayerParts parts;
+            parts.decoder = layer_time(plan, hardware, true);
+            if (plan.model.encoder_decoder()) parts.encoder = layer_time(plan, hardware, false);
+            parts.ends = ends_time(plan, hardware);
+            if (plan.layout.offload_activations || plan.layout.compress_activations)
+                parts.kept_bytes = static_cast<double>(LayerActivations(plan).decoder[0].value());
+            return parts;
+        });
+    }
+
+    Stages make_stages() const {
+        Stages made;
+        for (const auto& slice : slices(plan)) {
+            Stage stage{1, slice.layers, slice.encoder_layers, 0, 0, slice.first, slice.last};
+            const auto encoders = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
+            stage.recomputed_encoders = slice.recomputed(plan.layout, plan.layout.recompute, 0, encoders);
+            stage.recomputed = slice.recomputed(plan.layout, plan.layout.recompute, encoders,
+                                                encoders + plan.model.num_layers);
+            made.layers = std::max(made.layers, slice.layers);
+            made.dense = std::max(made.dense, static_cast<double>(slice.dense().value()));
+            made.experts = std::max(made.experts, static_cast<double>(slice.experts.value()));
+            if (!made.kinds.empty() && made.kinds.back() == stage) {
+                ++made.kinds.back().ranks;
+            } else {
+                made.kinds.push_back(stage);
+            }
+        }
+        return made;
+    }
+
+    Seconds send() const {
+        const auto& l = plan.layout;
+        if (l.pp <= 1) return 0;
+        const double tokens =
+            number(l.micro_batch) * number(plan.data.sequence_length) / number(l.cp) / (l.sequence_parallel ? number(l.tp) : 1);
+        const bool in_node = l.tp * l.cp * l.dp * 2 <= hardware.a_node;
+        return send_time(hardware, in_node, element * tokens * number(plan.model.hidden_size));
+    }
+
+    /// What of a transfer is not hidden behind `window` of work.
+    Seconds seen(Seconds transfer, Seconds window) const {
+        const double overlap = hardware.efficiency.gradient_overlap;
+        return std::max((1 - overlap) * transfer, transfer - overlap * window);
+    }
+
+    void data(const Stages& held, const StageWork& slowest, StepTime& time) const {
+        const auto& l = plan.layout;
+        const auto dense = group_of(l.dp * l.cp, l.tp, hardware);
+        const auto experts = group_of(l.dp * l.cp / l.ep, l.tp * l.ep, hardware);
+        // Each bucket is a collective of its own; ZeRO-3 gathers and reduces layer by layer.
+        const double bucket = number(plan.training.bucket_mib) * number(MiB);
+        const auto in_pieces = [&](auto&& collective, const Group& group, double bytes) {
+            const double pieces = l.zero_stage == 3 ? number(held.layers) : std::max(1.0, std::ceil(bytes / bucket));
+            return pieces * collective(hardware, group, bytes / pieces);
+        };
+        const auto both = [&](auto&& collective, double bytes) {
+            return in_pieces(collective, dense, bytes * held.dense) +
+                   (held.experts > 0 ? in_pieces(collective, experts, bytes * held.experts) : 0);
+        };
+        const auto reduce = [](const auto&... a) { return all_reduce_time(a...); };
+        const auto half = [](const auto&... a) { return all_gather_time(a...); };
+        const Seconds backward = slowest.backward_input + slowest.backward_weight;
+        auto& links = time.of(TimePart::Data);
+        const double m = number(l.accumulation);
+        if (dense.ranks <= 1) return;
+        if (l.zero_stage == 0) links = seen(both(reduce, travels), backward);
+        if (l.zero_stage == 1) links = seen(both(half, travels), backward) + both(half, element);
+        if (l.zero_stage == 2) links = m * seen(both(half, travels), backward) + both(half, element);
+        if (l.zero_stage == 3) {
+            const Seconds gather = both(half, element);
+            links = m * (seen(gather, slowest.forward) + seen(gather + both(half, travels), backward));
+        }
+    }
+
+    void update(const Stages& held, StepTime& time) const {
+        const auto& l = plan.layout;
+        const bool half = plan.numerics.dtype != Dtype::Fp32;
+        const double shards = l.zero_stage >= 1 ? number(l.dp * l.cp) : 1;
+        const double own = held.dense / shards + held.experts / (l.zero_stage >= 1 ? std::max(1.0, shards / number(l.ep)) : 1);
+        const double moments = plan.optimizer.kind == OptimizerKind::AdamW8bit ? 4
+                               : plan.optimizer.kind == OptimizerKind::Sgd
+                                   ? (plan.optimizer.momentum > 0 ? 8 : 0)
+                               : plan.optimizer.kind == OptimizerKind::Adafactor ? 1
+                                                                                 : 16;
+        // Masters and moments are read and written, gradients scaled back (twice), measured, clipped (twice) and used.
+        const double bytes = 8 + moments + (half ? element : 0) + (half ? 6 : 4) * gradient;
+        if (l.offload_optimizer != Offload::None && plan.cluster.gpu != "cpu") {
+            const double moves = l.zero_stage >= 2 ? number(l.accumulation) : 1;
+            const double ranks = number(std::min(hardware.a_node, l.world_size()));
+            time.of(TimePart::Host) += (moves * 4 + element) * own / (hardware.host_link * hardware.efficiency.host_link) +
+                                       own * ranks / hardware.host_update;
+        } else {
+            time.of(TimePart::Update) = bytes * own / (hardware.memory * hardware.efficiency.memory);
+        }
+        time.of(TimePart::Rest) = hardware.efficiency.step;
+    }
+
+    void host(const LayerParts& parts, const Stage& stage, const StageWork& work, const Stages& held,
+              StepTime& time) const {
+        const auto& l = plan.layout;
+        const double link = hardware.host_link * hardware.efficiency.host_link, m = number(l.accumulation);
+        if (l.offload_parameters != Offload::None)
+            time.of(TimePart::Host) +=
+                m * 2 * element * (held.dense + held.experts) / number(l.dp * l.cp) / link;
+        const double kept = parts.kept_bytes * number(stage.layers);
+        if (l.offload_activations)
+            time.of(TimePart::Host) += m * (std::max(0.0, kept / link - work.forward) +
+                                            std::max(0.0, kept / link - work.backward_input - work.backward_weight));
+        // A byte is an element: read in the dtype and written, then read and written back.
+        if (l.compress_activations)
+            time.of(TimePart::Recompute) +=
+                m * kept * 2 * (element + 1) / (hardware.memory * hardware.efficiency.memory);
+    }
+};
+
+StepTimer::StepTimer(const Plan& plan, const Hardware& hardware) : impl_(std::make_unique<Impl>(plan, hardware)) {}
+StepTimer::~StepTimer() = default;
+
+StepTime StepTimer::time(const Layout& layout) {
+    auto& self = *impl_;
+    self.plan.layout = layout;
+    self.plan.layout.schedule_file.clear();
+    const auto& parts = self.layer_parts();
+    const auto& held = self.stages.get(stages_key(layout), [&] { return self.make_stages(); });
+
+    StageWork slowest;
+    const Stage* busiest = &held.kinds.front();
+    self.pipeline.clear();
+    for (const auto& stage : held.kinds) {
+        const auto work = work_of(stage, parts, layout.recompute);
+        self.pipeline.push_back({stage.ranks, work.forward, work.backward_input, work.backward_weight});
+        if (work.total() > slowest.total()) slowest = work, busiest = &stage;
+    }
+    const auto pipeline = pipeline_time(layout.schedule, self.pipeline, layout.accumulation, chunks_per_rank(self.plan),
+                                        self.send());
+    StepTime time;
+    const double m = number(layout.accumulation);
+    time.of(TimePart::Matmul) = m * slowest.pass.matmul;
+    time.of(TimePart::Attention) = m * slowest.pass.attention;
+    time.of(TimePart::Elementwise) = m * slowest.pass.elementwise;
+    time.of(TimePart::Recompute) = m * slowest.again;
+    time.of(TimePart::Launch) = m * slowest.pass.host;
+    time.of(TimePart::Tensor) = m * slowest.pass.tensor;
+    time.of(TimePart::Context) = m * slowest.pass.context;
+    time.of(TimePart::Expert) = m * slowest.pass.expert;
+    time.of(TimePart::Pipeline) = pipeline.sends;
+    time.of(TimePart::Bubble) = pipeline.makespan - pipeline.slowest - pipeline.sends;
+    self.data(held, slowest, time);
+    self.update(held, time);
+    self.host(parts, *busiest, slowest, held, time);
+    return time;
+}
+
+Seconds StepTimer::at_least(const Layout& layout) {
+    auto& self = *impl_;
+    self.plan.layout = layout;
+    const auto& parts = self.layer_parts();
+    const auto layers = number(self.plan.model.num_layers);
+    const auto of = [](const LayerTime& t) { return t.forward.total() + t.backward(); };
+    Seconds all = layers * of(parts.decoder);
+    if (self.plan.model.encoder_decoder()) all += layers * of(parts.encoder);
+    return number(layout.accumulation) * all / number(std::max<std::int64_t>(layout.pp, 1));
+}
+
+}  // namespace plimsoll
