@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QHash>
+#include <QSet>
 #include <QTableView>
 
 namespace plimsoll::ui {
@@ -23,6 +24,9 @@ public:
     /// Where it is narrow the last columns go, so that the stretched one can be read.
     void setDropsColumns(bool drops) { drops_ = drops; }
 
+    /// A column that has nothing to say about these rows stays away.
+    void setUnused(int column, bool unused);
+
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -37,6 +41,7 @@ private:
     bool drops_ = false;
     int stretch_ = -1;
     QHash<int, int> limits_;
+    QSet<int> unused_;
 };
 
 }  // namespace plimsoll::ui
