@@ -24,6 +24,7 @@ inline CLI::App* add_command(CLI::App& parent, const std::string& name, const st
 void add_estimate(CLI::App& app, Work& work);
 void add_dry_run(CLI::App& app, Work& work);
 void add_pipeline(CLI::App& app, Work& work);
+void add_plan(CLI::App& app, Work& work);
 void add_validate(CLI::App& app, Work& work);
 void add_export(CLI::App& app, Work& work);
 void add_export_hf(CLI::App& parent, Work& work);

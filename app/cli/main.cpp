@@ -64,6 +64,7 @@ int main(int argc, char** argv) try {
     cli::add_estimate(app, work);
     cli::add_dry_run(app, work);
     cli::add_pipeline(app, work);
+    cli::add_plan(app, work);
     cli::add_train(app, work);
     cli::add_watch(app, work);
     cli::add_runs(app, work);

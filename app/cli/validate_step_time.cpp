@@ -43,8 +43,8 @@ Json in_json(const std::vector<StepCheck>& checks, const StepSummary& summary) {
 }
 
 std::string in_words(const std::vector<StepCheck>& checks, const StepSummary& summary) {
-    auto text = fmt::format("{:>11} {:>11} {:>8} {:>6} {:>6}  {}\n", "published", "predicted", "error", "MFU", "HFU",
-                            "row");
+    auto text =
+        fmt::format("{:>11} {:>11} {:>8} {:>6} {:>6}  {}\n", "published", "predicted", "error", "MFU", "HFU", "row");
     for (const auto& check : checks)
         text += fmt::format("{:>11} {:>11} {:>+7.1f}% {:>5.1f}% {:>5.1f}%  {}\n", format_seconds(check.row.truth),
                             format_seconds(check.report.step), 100 * check.error, 100 * check.report.mfu,

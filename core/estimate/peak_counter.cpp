@@ -33,6 +33,13 @@ struct PeakCounter::Impl {
     Kept<std::vector<Slice>, decltype(even_slices_key(Layout{}))> slices_even;
     Kept<LayerActivations, decltype(layer_key(Layout{}))> layer;
     Kept<std::vector<std::int64_t>, decltype(alive_key(Layout{}))> alive;
+
+    const std::vector<Slice>& stages() {
+        const auto& layout = plan.layout;
+        const auto make = [&] { return slices(plan); };
+        return layout.split == Split::Even ? slices_even.get(even_slices_key(layout), make)
+                                           : slices_by_times.get(slices_key(layout), make);
+    }
 };
 
 PeakCounter::PeakCounter(const Plan& plan) : impl_(std::make_unique<Impl>()) { impl_->plan = plan; }
@@ -42,9 +49,7 @@ std::int64_t PeakCounter::fullest(const Layout& layout) {
     auto& plan = impl_->plan;
     plan.layout = layout;
     plan.layout.schedule_file.clear();
-    const auto& stages = layout.split == Split::Even
-                             ? impl_->slices_even.get(even_slices_key(layout), [&] { return slices(plan); })
-                             : impl_->slices_by_times.get(slices_key(layout), [&] { return slices(plan); });
+    const auto& stages = impl_->stages();
     const auto& layer = impl_->layer.get(layer_key(layout), [&] { return LayerActivations(plan); });
     const auto& alive = impl_->alive.get(alive_key(layout), [&] {
         return peaks_in_flight(layout.schedule, layout.pp, layout.accumulation, layout.chunks);
@@ -61,6 +66,19 @@ std::int64_t PeakCounter::fullest(const Layout& layout) {
         TermSink sink(nullptr);
         rank_terms(plan, layer, slice, {alive[static_cast<std::size_t>(slice.rank)], chunks}, EngineBuffers::Plimsoll,
                    sink);
+        most = std::max(most, sink.total());
+    }
+    return most.value();
+}
+
+std::int64_t PeakCounter::states(const Layout& layout) {
+    auto& plan = impl_->plan;
+    plan.layout = layout;
+    plan.layout.schedule_file.clear();
+    Count most;
+    for (const auto& slice : impl_->stages()) {
+        TermSink sink(nullptr);
+        model_states(plan, slice, sink);
         most = std::max(most, sink.total());
     }
     return most.value();

@@ -21,6 +21,10 @@ public:
     /// The layout has to be possible (check_plan). A schedule from a file is not read: layout.schedule counts.
     std::int64_t fullest(const Layout& layout);
 
+    /// What the fullest rank's weights, gradients and optimizer states alone take: never more than fullest(), whatever
+    /// the micro-batch, schedule's order, recomputation and offload of activations. The layout has to be possible.
+    std::int64_t states(const Layout& layout);
+
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

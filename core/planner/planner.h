@@ -35,9 +35,9 @@ Plan plan_of(const PlanRequest& request, const Candidate& candidate);
 
 /// What binds when no layout is left, and the least that has to give way.
 struct Relaxation {
-    std::string words;                  ///< "48 GPUs instead of 32", "global batch 96 instead of 100"
-    std::vector<std::string> settings;  ///< key=value of the plan, or empty where it is a choice of the request
-    std::optional<Candidate> candidate; ///< the best layout with it
+    std::string words;                   ///< "48 GPUs instead of 32", "global batch 96 instead of 100"
+    std::vector<std::string> settings;   ///< key=value of the plan, or empty where it is a choice of the request
+    std::optional<Candidate> candidate;  ///< the best layout with it
 };
 
 /// Why a change of one dimension of the best layout was not taken.
@@ -50,7 +50,7 @@ struct Neighbour {
 struct SearchCounts {
     std::int64_t layouts = 0;    ///< possible layouts in the space
     std::int64_t evaluated = 0;  ///< of them with memory and time computed
-    std::int64_t pruned = 0;     ///< of them ruled out by a bound: states alone beyond memory, or slower than the ranked
+    std::int64_t pruned = 0;  ///< of them ruled out by a bound: states alone beyond memory, or slower than the ranked
     std::int64_t fitting = 0;
     Seconds seconds = 0;
     int threads = 1;
@@ -71,10 +71,10 @@ struct PlanResult {
 using PlanProgress = std::function<void(const PlanResult&)>;
 
 /// Searches dp x tp x sp x cp x pp x chunks x schedule x ep x ZeRO x micro-batch x recomputation x offload. Every
-/// possible layout is evaluated (PeakCounter, StepTimer), or ruled out by a bound that holds for it: its states alone are
-/// more than the card has, or it is slower than all that are kept and no leaner than the front. `cancel` ends it early
-/// with what there is. Error for a plan that is impossible whatever its layout, and for choices that no cluster or model
-/// of this kind can have.
+/// possible layout is evaluated (PeakCounter, StepTimer), or ruled out by a bound that holds for it: its states alone
+/// are more than the card has, or it is slower than all that are kept and no leaner than the front. `cancel` ends it
+/// early with what there is. Error for a plan that is impossible whatever its layout, and for choices that no cluster
+/// or model of this kind can have.
 Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& progress = {},
                                 const std::atomic<bool>* cancel = nullptr);
 

@@ -26,18 +26,18 @@ struct Choices {
 };
 
 struct PlanRequest {
-    Plan plan;  ///< model, cluster, numerics, optimizer and data count; of its layout what no choice names (loss_chunks,
-                ///< split, …)
+    Plan plan;  ///< model, cluster, numerics, optimizer and data count; of its layout what no choice names
+                ///< (loss_chunks, split, …)
     std::vector<Cluster> more;      ///< further nodes with other GPUs than the plan's
     std::int64_t global_batch = 0;  ///< sequences a step; 0: the plan's
     Objective objective = Objective::Time;
     Choices choices;
-    bool fewer_gpus = false;          ///< also plan for fewer GPUs than there are (fewest-gpus and cost always do)
-    double headroom = 0;              ///< share of the usable memory to keep free
-    double tokens = 0;                ///< budget for time and GPU-hours; 0: none
+    bool fewer_gpus = false;  ///< also plan for fewer GPUs than there are (fewest-gpus and cost always do)
+    double headroom = 0;      ///< share of the usable memory to keep free
+    double tokens = 0;        ///< budget for time and GPU-hours; 0: none
     double price_per_gpu_hour = 0;
-    std::size_t keep = 100;           ///< ranked layouts to give
-    int threads = 0;                  ///< 0: as many as there are cores
+    std::size_t keep = 100;  ///< ranked layouts to give
+    int threads = 0;         ///< 0: as many as there are cores
 };
 
 }  // namespace plimsoll

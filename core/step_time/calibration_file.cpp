@@ -52,9 +52,10 @@ Result<void> apply_calibration(const std::string& file, Hardware& hardware) {
     if (!json) return tl::unexpected(json.error());
     const auto what = path.string();
     if (!json->is_object() || json->value("plimsoll_calibration", Json()) != 1)
-        return bad_input("{} is no calibration: \"plimsoll_calibration\": 1 is missing; make one with plimsoll bench "
-                         "--calibrate",
-                         what);
+        return bad_input(
+            "{} is no calibration: \"plimsoll_calibration\": 1 is missing; make one with plimsoll bench "
+            "--calibrate",
+            what);
     const auto gpu = json->value("gpu", Json());
     if (gpu != hardware.gpu)
         return bad_input("{} was measured on {}, and the plan is for {}; measure there with plimsoll bench --calibrate",

@@ -84,7 +84,8 @@ Result<void> read_efficiency(const Json& json, const std::string& what, Efficien
     if (!json.is_object()) return bad_input("{}: an object of efficiencies is needed, not {}", what, shown(json));
     for (const auto& [key, value] : json.items()) {
         if (key == "source") continue;
-        const auto member = std::find_if(members.begin(), members.end(), [&](const Member& m) { return key == m.first; });
+        const auto member =
+            std::find_if(members.begin(), members.end(), [&](const Member& m) { return key == m.first; });
         if (member == members.end()) return bad_input("{}: there is no efficiency \"{}\"", what, key);
         if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
             return bad_input("{}: {} has to be a number of 0 or more, not {}", what, key, shown(value));

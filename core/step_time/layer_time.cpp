@@ -229,10 +229,10 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     // Cross-entropy in fp32: the logits are cast (read, write), their maximum, exponentials and sum taken (three reads,
     // a write), and back the softmax scaled and cast (two reads, two writes).
     const double logits = z.tokens * vocabulary;
-    ends.head.elementwise = elementwise_time(hardware, logits * (z.e + 4 + 4 * 4)) +
-                            elementwise_time(hardware, 2 * hidden_bytes);
-    ends.head_input.elementwise = elementwise_time(hardware, logits * (z.e + 4 * 6)) +
-                                  elementwise_time(hardware, 3 * hidden_bytes);
+    ends.head.elementwise =
+        elementwise_time(hardware, logits * (z.e + 4 + 4 * 4)) + elementwise_time(hardware, 2 * hidden_bytes);
+    ends.head_input.elementwise =
+        elementwise_time(hardware, logits * (z.e + 4 * 6)) + elementwise_time(hardware, 3 * hidden_bytes);
     ends.head_input.tensor = reduce;
     wait_for_host(hardware, 10, z.tp > 1, ends.head);
     PassTime backward = ends.head_input;

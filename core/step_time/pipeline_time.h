@@ -26,8 +26,8 @@ struct PipelineTime {
 /// `micro_batches` over the ranks of `work` (in order, at least one), `chunks` stages on each, `send` from a stage to
 /// the next. Filling and draining: every rank's micro-batch once, by the schedule's bubble (core/schedule/closed_form.h
 /// gives it for equal ranks); in between the slowest rank sets the pace, or under 1F1B the round trip of all ranks'
-/// micro-batches (mean rank + 2 (p - 1)/p sends). Within a few per cent of simulate() (tests/step_time): ZB-1p and ZB-2p,
-/// whose lists are searched for, count as ZB-H1 and ZB-H2.
+/// micro-batches (mean rank + 2 (p - 1)/p sends). Within a few per cent of simulate() (tests/step_time): ZB-1p and
+/// ZB-2p, whose lists are searched for, count as ZB-H1 and ZB-H2.
 PipelineTime pipeline_time(Schedule kind, const std::vector<RankWork>& work, std::int64_t micro_batches,
                            std::int64_t chunks, Seconds send);
 

@@ -35,9 +35,7 @@ StepFlops step_flops(const Plan& plan, bool causal) {
     for (std::int64_t layer = 0; layer < layers + encoders; ++layer) {
         const auto mode = recompute_of(l, layer, layer * l.pp / std::max<std::int64_t>(layers + encoders, 1));
         const auto& kind = layer < encoders ? encoder : decoder;
-        recomputed += mode == Recompute::Full        ? kind.total()
-                      : mode == Recompute::Selective ? kind.attention_core
-                                                     : 0;
+        recomputed += mode == Recompute::Full ? kind.total() : mode == Recompute::Selective ? kind.attention_core : 0;
     }
     flops.again = tokens * recomputed;
     return flops;
@@ -63,10 +61,12 @@ StageTimes stage_seconds(const Plan& plan, const Hardware& hardware) {
             return number(recomputed_layers(l, from, count, rank)) *
                    (l.recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
         };
-        const auto of = [&](auto&& part) { return number(encoders) * part(encoder) + number(decoders) * part(decoder); };
+        const auto of = [&](auto&& part) {
+            return number(encoders) * part(encoder) + number(decoders) * part(decoder);
+        };
         Seconds forward = of([](const LayerTime& t) { return t.forward.total(); });
-        Seconds input = of([](const LayerTime& t) { return t.backward_input.total(); }) + again(encoder, first, encoders) +
-                        again(decoder, first + encoders, decoders);
+        Seconds input = of([](const LayerTime& t) { return t.backward_input.total(); }) +
+                        again(encoder, first, encoders) + again(decoder, first + encoders, decoders);
         Seconds weight = of([](const LayerTime& t) { return t.backward_weight.total(); });
         if (stage == 0) {
             forward += ends.embedding.total();

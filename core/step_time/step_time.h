@@ -28,10 +28,13 @@ enum class TimePart {
     Update,
     Rest
 };
-inline constexpr std::array<std::string_view, 14> time_part_names{
-    "matrix products",        "attention",     "element-wise kernels",  "computing again",     "waiting for launches",
-    "tensor-parallel links",  "context links", "expert links",          "sends between stages", "pipeline bubble",
-    "data-parallel links",    "transfers to the host", "optimizer update", "once a step"};
+inline constexpr std::array<std::string_view, 14> time_part_names{"matrix products",      "attention",
+                                                                  "element-wise kernels", "computing again",
+                                                                  "waiting for launches", "tensor-parallel links",
+                                                                  "context links",        "expert links",
+                                                                  "sends between stages", "pipeline bubble",
+                                                                  "data-parallel links",  "transfers to the host",
+                                                                  "optimizer update",     "once a step"};
 
 /// Seconds of one optimizer step on the slowest pipeline rank; what overlaps counts once, as the longer of the two.
 struct StepTime {
@@ -43,7 +46,8 @@ struct StepTime {
 };
 
 /// Floating-point operations of a step over all ranks: the model's own (6 a parameter and token in products, 12 s q in
-/// attention, the masked half counted: PaLM, Chowdhery 2022, appendix B; with `causal` not counted in decoders), and those computed again.
+/// attention, the masked half counted: PaLM, Chowdhery 2022, appendix B; with `causal` not counted in decoders), and
+/// those computed again.
 struct StepFlops {
     double model = 0, again = 0;
 };

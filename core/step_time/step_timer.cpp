@@ -69,8 +69,7 @@ StageWork work_of(const Stage& stage, const LayerParts& parts, Recompute recompu
     const auto add = [&](const LayerTime& layer, double layers, double recomputed) {
         const auto forward = times(layer.forward, layers), input = times(layer.backward_input, layers),
                    weight = times(layer.backward_weight, layers);
-        const Seconds again =
-            recomputed * (recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
+        const Seconds again = recomputed * (recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
         work.pass += forward;
         work.pass += input;
         work.pass += weight;
@@ -134,8 +133,8 @@ struct StepTimer::Impl {
             Stage stage{1, slice.layers, slice.encoder_layers, 0, 0, slice.first, slice.last};
             const auto encoders = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
             stage.recomputed_encoders = slice.recomputed(plan.layout, plan.layout.recompute, 0, encoders);
-            stage.recomputed = slice.recomputed(plan.layout, plan.layout.recompute, encoders,
-                                                encoders + plan.model.num_layers);
+            stage.recomputed =
+                slice.recomputed(plan.layout, plan.layout.recompute, encoders, encoders + plan.model.num_layers);
             made.layers = std::max(made.layers, slice.layers);
             made.dense = std::max(made.dense, static_cast<double>(slice.dense().value()));
             made.experts = std::max(made.experts, static_cast<double>(slice.experts.value()));
@@ -151,8 +150,8 @@ struct StepTimer::Impl {
     Seconds send() const {
         const auto& l = plan.layout;
         if (l.pp <= 1) return 0;
-        const double tokens =
-            number(l.micro_batch) * number(plan.data.sequence_length) / number(l.cp) / (l.sequence_parallel ? number(l.tp) : 1);
+        const double tokens = number(l.micro_batch) * number(plan.data.sequence_length) / number(l.cp) /
+                              (l.sequence_parallel ? number(l.tp) : 1);
         const bool in_node = l.tp * l.cp * l.dp * 2 <= hardware.a_node;
         return send_time(hardware, in_node, element * tokens * number(plan.model.hidden_size));
     }
@@ -196,10 +195,10 @@ struct StepTimer::Impl {
         const auto& l = plan.layout;
         const bool half = plan.numerics.dtype != Dtype::Fp32;
         const double shards = l.zero_stage >= 1 ? number(l.dp * l.cp) : 1;
-        const double own = held.dense / shards + held.experts / (l.zero_stage >= 1 ? std::max(1.0, shards / number(l.ep)) : 1);
-        const double moments = plan.optimizer.kind == OptimizerKind::AdamW8bit ? 4
-                               : plan.optimizer.kind == OptimizerKind::Sgd
-                                   ? (plan.optimizer.momentum > 0 ? 8 : 0)
+        const double own =
+            held.dense / shards + held.experts / (l.zero_stage >= 1 ? std::max(1.0, shards / number(l.ep)) : 1);
+        const double moments = plan.optimizer.kind == OptimizerKind::AdamW8bit   ? 4
+                               : plan.optimizer.kind == OptimizerKind::Sgd       ? (plan.optimizer.momentum > 0 ? 8 : 0)
                                : plan.optimizer.kind == OptimizerKind::Adafactor ? 1
                                                                                  : 16;
         // Masters and moments are read and written, gradients scaled back (twice), measured, clipped (twice) and used.
@@ -207,8 +206,9 @@ struct StepTimer::Impl {
         if (l.offload_optimizer != Offload::None && plan.cluster.gpu != "cpu") {
             const double moves = l.zero_stage >= 2 ? number(l.accumulation) : 1;
             const double ranks = number(std::min(hardware.a_node, l.world_size()));
-            time.of(TimePart::Host) += (moves * 4 + element) * own / (hardware.host_link * hardware.efficiency.host_link) +
-                                       own * ranks / hardware.host_update;
+            time.of(TimePart::Host) +=
+                (moves * 4 + element) * own / (hardware.host_link * hardware.efficiency.host_link) +
+                own * ranks / hardware.host_update;
         } else {
             time.of(TimePart::Update) = bytes * own / (hardware.memory * hardware.efficiency.memory);
         }
@@ -220,8 +220,7 @@ struct StepTimer::Impl {
         const auto& l = plan.layout;
         const double link = hardware.host_link * hardware.efficiency.host_link, m = number(l.accumulation);
         if (l.offload_parameters != Offload::None)
-            time.of(TimePart::Host) +=
-                m * 2 * element * (held.dense + held.experts) / number(l.dp * l.cp) / link;
+            time.of(TimePart::Host) += m * 2 * element * (held.dense + held.experts) / number(l.dp * l.cp) / link;
         const double kept = parts.kept_bytes * number(stage.layers);
         if (l.offload_activations)
             time.of(TimePart::Host) += m * (std::max(0.0, kept / link - work.forward) +
@@ -251,8 +250,8 @@ StepTime StepTimer::time(const Layout& layout) {
         self.pipeline.push_back({stage.ranks, work.forward, work.backward_input, work.backward_weight});
         if (work.total() > slowest.total()) slowest = work, busiest = &stage;
     }
-    const auto pipeline = pipeline_time(layout.schedule, self.pipeline, layout.accumulation, chunks_per_rank(self.plan),
-                                        self.send());
+    const auto pipeline =
+        pipeline_time(layout.schedule, self.pipeline, layout.accumulation, chunks_per_rank(self.plan), self.send());
     StepTime time;
     const double m = number(layout.accumulation);
     time.of(TimePart::Matmul) = m * slowest.pass.matmul;

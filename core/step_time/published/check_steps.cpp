@@ -38,11 +38,10 @@ StepSummary summarize(const std::vector<StepCheck>& checks) {
     summary.median_error = (errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2;
     for (const auto& [name, rows] : groups) {
         if (rows.size() < 2) continue;
-        const auto* chosen = *std::min_element(rows.begin(), rows.end(), [](auto* a, auto* b) {
-            return a->report.step < b->report.step;
-        });
-        const auto* best = *std::min_element(rows.begin(), rows.end(),
-                                             [](auto* a, auto* b) { return a->row.truth < b->row.truth; });
+        const auto* chosen = *std::min_element(rows.begin(), rows.end(),
+                                               [](auto* a, auto* b) { return a->report.step < b->report.step; });
+        const auto* best =
+            *std::min_element(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->row.truth < b->row.truth; });
         const double regret = chosen->row.truth / best->row.truth - 1;
         ++summary.groups;
         summary.mean_regret += regret;

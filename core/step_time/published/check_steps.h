@@ -19,7 +19,7 @@ struct StepSummary {
     double median_error = 0;  ///< median of |error|
     double bias = 0;          ///< mean of error
     std::size_t groups = 0;   ///< of at least two rows
-    double mean_regret = 0;   ///< the truth of the row predicted fastest / the truth of the fastest - 1, over the groups
+    double mean_regret = 0;  ///< the truth of the row predicted fastest / the truth of the fastest - 1, over the groups
     double worst_regret = 0;
 };
 

@@ -25,10 +25,17 @@ Result<double> number_in(const CsvTable& table, std::size_t row, std::string_vie
     return value;
 }
 
-constexpr std::array vtrain_columns{"# GPUs",          "global batch",         "micro batch",
-                                    "hidden size",     "attention heads",      "# layers",
-                                    "sequence length", "tensor parallelism",   "data parallelism",
-                                    "pipeline parallelism", "iteration time (ms)"};
+constexpr std::array vtrain_columns{"# GPUs",
+                                    "global batch",
+                                    "micro batch",
+                                    "hidden size",
+                                    "attention heads",
+                                    "# layers",
+                                    "sequence length",
+                                    "tensor parallelism",
+                                    "data parallelism",
+                                    "pipeline parallelism",
+                                    "iteration time (ms)"};
 
 Result<void> possible(const Plan& plan, std::size_t row) {
     const auto problems = check_plan(plan);

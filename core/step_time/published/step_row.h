@@ -13,7 +13,7 @@ namespace plimsoll {
 struct StepRow {
     std::string name;
     Plan plan;
-    Seconds truth = 0;          ///< of a step
+    Seconds truth = 0;            ///< of a step
     double gradient_overlap = 0;  ///< of the framework that ran it: how far gradients travel behind the backward
     std::string source;
     std::string group;  ///< rows of the same model, GPUs and global batch: layouts that one may choose between
@@ -29,9 +29,10 @@ struct Unsaid {
 /// Rows of a table with vTrain's columns ("# GPUs", "global batch", "micro batch", "hidden size", "attention heads",
 /// "# layers", "sequence length", "tensor parallelism", "data parallelism", "pipeline parallelism", "iteration time
 /// (ms)"): Megatron-LM's GPT in fp16 with eager attention and dropout, 1F1B, gradients reduced after the backward, all
-/// layers recomputed in the rows of a model of which any would not fit otherwise. Or with the columns of resources/published-step-times.csv:
-/// name, preset, settings (key=value; …), metric (seconds; model_tflops, hardware_tflops or
-/// causal_model_tflops a GPU; tokens_per_second_per_gpu), value, gradient_overlap, source. Errors name the line and the column.
+/// layers recomputed in the rows of a model of which any would not fit otherwise. Or with the columns of
+/// resources/published-step-times.csv: name, preset, settings (key=value; …), metric (seconds; model_tflops,
+/// hardware_tflops or causal_model_tflops a GPU; tokens_per_second_per_gpu), value, gradient_overlap, source. Errors
+/// name the line and the column.
 Result<std::vector<StepRow>> read_step_rows(const CsvTable& table, const Unsaid& unsaid = {});
 
 /// Text of the bundled table.

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// plimsoll plan: the best layouts of a model on a cluster.
+#include <atomic>
+#include <optional>
+
+#include "app/cli/command.h"
+#include "app/cli/plan_choices.h"
+#include "app/cli/plan_report.h"
+#include "app/cli/terminal.h"
+#include "core/plan/gpu.h"
+#include "core/plan/plan_io.h"
+#include "core/plan/presets.h"
+#include "core/planner/planner.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+struct Arguments {
+    std::string model;
+    std::string gpu, objective = "time", dtype, attention;
+    std::int64_t gpus = 0, nodes = 0, global_batch = 0, sequence = 0;
+    std::vector<std::string> more, settings;
+    double tokens = 0, price = 0, headroom = 0, internode = 0;
+    ChoiceTexts choices;
+    std::size_t show = 10;
+    int threads = 0;
+    bool json = false, fewer = false;
+    std::string output;
+};
+
+/// "A100 SXM4 80GB:8" or "A100 SXM4 80GB:8x4": GPUs a node x nodes.
+Result<Cluster> cluster_of(const std::string& text, const Cluster& like) {
+    const auto colon = text.rfind(':');
+    if (colon == std::string::npos)
+        return bad_input("--and \"{}\" needs a number of GPUs: NAME:GPUS, or NAME:GPUSxNODES", text);
+    Cluster cluster = like;
+    const auto gpu = find_gpu(text.substr(0, colon));
+    if (!gpu) return tl::unexpected(gpu.error());
+    cluster.gpu = gpu->name;
+    cluster.usable_gib = 0;
+    const auto numbers = whole_numbers(text.substr(colon + 1), 'x', "--and");
+    if (!numbers) return tl::unexpected(numbers.error());
+    if (numbers->empty() || numbers->size() > 2)
+        return bad_input("--and \"{}\" needs a number of GPUs: NAME:GPUS, or NAME:GPUSxNODES", text);
+    cluster.gpus_per_node = numbers->front();
+    cluster.nodes = numbers->size() == 2 ? numbers->back() : 1;
+    return cluster;
+}
+
+Result<PlanRequest> request_of(const Arguments& a) {
+    const auto loaded = plan_from_argument(a.model);
+    if (!loaded) return tl::unexpected(loaded.error());
+    auto with = with_settings(loaded->plan, a.settings);
+    if (!with) return tl::unexpected(with.error());
+    PlanRequest request;
+    request.plan = *std::move(with);
+    auto& cluster = request.plan.cluster;
+    if (!a.gpu.empty() && a.gpu != cluster.gpu) {
+        cluster.usable_gib = 0;
+        cluster.gpu = a.gpu;
+        if (a.gpu != "cpu") {
+            const auto gpu = find_gpu(a.gpu);
+            if (!gpu) return tl::unexpected(gpu.error());
+            cluster.gpu = gpu->name;
+            if (request.plan.numerics.dtype == Dtype::Bf16 && gpu->bf16_tflops <= 0)
+                request.plan.numerics.dtype = Dtype::Fp16;
+        }
+    }
+    if (a.internode > 0) cluster.internode_gbs = a.internode;
+    // --gpus counts all GPUs; nodes of 8 unless --nodes says otherwise.
+    if (a.gpus > 0 || a.nodes > 0) {
+        const auto gpus = a.gpus > 0 ? a.gpus : a.nodes * cluster.gpus_per_node;
+        const auto nodes = a.nodes > 0 ? a.nodes : gpus > 8 && gpus % 8 == 0 ? gpus / 8 : 1;
+        if (gpus % nodes != 0)
+            return bad_input("{} GPUs cannot be dealt over {} nodes evenly; take {} or {} GPUs", gpus, nodes,
+                             std::max(nodes, gpus / nodes * nodes), (gpus / nodes + 1) * nodes);
+        cluster.gpus_per_node = gpus / nodes;
+        cluster.nodes = nodes;
+    }
+    if (a.sequence > 0) {
+        request.plan.data.sequence_length = a.sequence;
+        if (request.plan.model.position != Position::Learned)
+            request.plan.model.max_position = std::max(request.plan.model.max_position, a.sequence);
+    }
+    for (const auto& text : a.more) {
+        auto other = cluster_of(text, cluster);
+        if (!other) return tl::unexpected(other.error());
+        request.more.push_back(*std::move(other));
+    }
+    request.global_batch = a.global_batch;
+    // A model preset says nothing of a batch: enough sequences for every GPU, 128 at least.
+    const auto& models = model_preset_names();
+    if (a.global_batch == 0 && std::find(models.begin(), models.end(), a.model) != models.end())
+        request.global_batch = std::max<std::int64_t>(128, cluster.world_size());
+    const auto objective = std::find(objective_names.begin(), objective_names.end(), a.objective);
+    request.objective = static_cast<Objective>(objective - objective_names.begin());
+    auto choices = read_choices(a.choices);
+    if (!choices) return tl::unexpected(choices.error());
+    request.choices = *std::move(choices);
+    request.fewer_gpus = a.fewer;
+    request.headroom = a.headroom / 100;
+    request.tokens = a.tokens;
+    request.price_per_gpu_hour = a.price;
+    request.keep = std::max<std::size_t>(a.show, 100);
+    request.threads = a.threads;
+    return request;
+}
+
+Result<int> plan_model(const Arguments& arguments) {
+    const auto request = request_of(arguments);
+    if (!request) return tl::unexpected(request.error());
+    const auto result = plan_layouts(*request);
+    if (!result) return tl::unexpected(result.error());
+    if (!arguments.output.empty()) {
+        if (result->ranked.empty()) return bad_input("{}; nothing is written", result->binding);
+        const auto written = save_plan(arguments.output, plan_of(*request, result->ranked.front()));
+        if (!written) return tl::unexpected(written.error());
+    }
+    if (arguments.json)
+        say(to_json(*request, *result).dump(2) + "\n");
+    else
+        say(plan_report(*request, *result, arguments.show));
+    return result->ranked.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Work& work) {
+    CLI::App* command = add_command(
+        app, "plan",
+        "The best layouts of a model on a cluster: dp x tp x sp x cp x pp x chunks x ep x ZeRO x micro-batch x "
+        "schedule x recomputation x offload, every one evaluated or ruled out by a bound");
+    const auto a = std::make_shared<Arguments>();
+    command->add_option("MODEL", a->model, "A model preset (llama-3-8b), a plan preset or a plan file")->required();
+    command->add_option("--gpu", a->gpu, "GPU by name (H100, \"A100 80GB\"); else the plan's, or H100 SXM5 80GB");
+    command->add_option("--gpus", a->gpus, "GPUs in all; nodes of 8 unless --nodes says otherwise")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--nodes", a->nodes, "Nodes that the GPUs are dealt over")->check(CLI::PositiveNumber);
+    command->add_option("--and", a->more, "Further GPUs of another kind: NAME:GPUS or NAME:GPUSxNODES");
+    command->add_option("--internode-gbs", a->internode, "GB/s a GPU between nodes (400 Gb/s InfiniBand: 50)")
+        ->check(CLI::PositiveNumber);
+    command
+        ->add_option("--global-batch", a->global_batch,
+                     "Sequences a step; else the plan's, or for a model preset 128 or as many as GPUs")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--seq", a->sequence, "Tokens a sequence")->check(CLI::PositiveNumber);
+    command->add_option("--objective", a->objective, "What comes first")
+        ->capture_default_str()
+        ->check(CLI::IsMember(std::vector<std::string>(objective_names.begin(), objective_names.end())));
+    command->add_flag("--fewer", a->fewer, "Also layouts on fewer GPUs (fewest-gpus and cost always look at them)");
+    command->add_option("--tokens", a->tokens, "Budget of tokens: time, GPU-hours and price for it (1e12)")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--price", a->price, "Price of a GPU-hour")->check(CLI::PositiveNumber);
+    command->add_option("--headroom", a->headroom, "Per cent of usable memory to keep free")
+        ->check(CLI::Range(0.0, 99.0));
+    add_choices(*command, a->choices);
+    command->add_option("--set", a->settings, "Settings of the plan: key=value …")->type_name("KEY=VALUE");
+    command->add_option("--show", a->show, "Layouts to show")->capture_default_str()->check(CLI::Range(1, 10000));
+    command->add_option("--threads", a->threads, "Threads of the search; 0: all cores")->check(CLI::Range(0, 1024));
+    command->add_option("-o,--output", a->output, "Write the plan with the best layout to this file");
+    command->add_flag("--json", a->json, "JSON: ranked layouts, Pareto front, neighbours, counts, recommendations");
+    command->callback([a, &work] { work = [a] { return plan_model(*a); }; });
+}
+
+}  // namespace plimsoll::cli

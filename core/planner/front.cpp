@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/planner/front.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace plimsoll {
+
+namespace {
+
+auto values(const Layout& l) {
+    return std::tuple(l.tp, l.pp, l.cp, l.ep, l.dp, l.zero_stage, l.offload_optimizer, l.micro_batch, l.schedule,
+                      l.chunks, l.recompute, l.sequence_parallel);
+}
+
+}  // namespace
+
+RankKey rank_key(Objective objective, std::int64_t gpus, Seconds step, Bytes peak) {
+    const auto n = static_cast<double>(gpus), memory = static_cast<double>(peak);
+    switch (objective) {
+        case Objective::Time:
+            return {step, n, memory};
+        case Objective::Memory:
+            return {memory, step, n};
+        case Objective::Cost:
+            return {step * n, step, memory};
+        case Objective::FewestGpus:
+            return {n, step, memory};
+    }
+    return {};
+}
+
+bool better(Objective objective, const Point& a, const Point& b) {
+    const auto of = [&](const Point& p) { return rank_key(objective, p.gpus, p.step, p.peak); };
+    const auto first = of(a), second = of(b);
+    if (first != second) return first < second;
+    return std::tuple(a.pool, values(a.layout)) < std::tuple(b.pool, values(b.layout));
+}
+
+void Ranking::add(const Point& point) {
+    if (keep_ == 0) return;
+    const auto less = [&](const Point& a, const Point& b) { return better(objective_, a, b); };
+    // Threads hand over what they have heard of from others as well.
+    const auto same = [&](const Point& other) { return !less(point, other) && !less(other, point); };
+    if (!wants(rank_key(objective_, point.gpus, point.step, point.peak)) || std::ranges::any_of(points_, same)) return;
+    if (points_.size() == keep_) {
+        if (!less(point, points_.front())) return;
+        std::pop_heap(points_.begin(), points_.end(), less);
+        points_.back() = point;
+    } else {
+        points_.push_back(point);
+    }
+    std::push_heap(points_.begin(), points_.end(), less);
+    const auto& worst = points_.front();
+    worst_ = rank_key(objective_, worst.gpus, worst.step, worst.peak);
+}
+
+void Ranking::add(const Ranking& other) {
+    for (const auto& point : other.points_) add(point);
+}
+
+std::vector<Point> Ranking::sorted() const {
+    auto all = points_;
+    std::sort(all.begin(), all.end(), [&](const Point& a, const Point& b) { return better(objective_, a, b); });
+    return all;
+}
+
+bool Front::beaten(const Stairs& stairs, Seconds step, Bytes peak) {
+    auto next = stairs.lower_bound(step);
+    return next != stairs.begin() && std::prev(next)->second.peak <= peak;
+}
+
+bool Front::beaten(std::int64_t gpus, Seconds step, Bytes peak) const {
+    for (const auto& [count, stairs] : by_gpus_) {
+        if (count > gpus) break;
+        if (beaten(stairs, step, peak)) return true;
+    }
+    return false;
+}
+
+void Front::add(const Point& point) {
+    const auto covers = [&](const Point& other) {
+        // Of equals the one with fewer GPUs, then the first in the total order stays.
+        if (other.step > point.step || other.peak > point.peak) return false;
+        if (other.step < point.step || other.peak < point.peak || other.gpus < point.gpus) return true;
+        return !better(Objective::Time, point, other);
+    };
+    for (const auto& [count, stairs] : by_gpus_) {
+        if (count > point.gpus) break;
+        auto next = stairs.upper_bound(point.step);
+        if (next != stairs.begin() && covers(std::prev(next)->second)) return;
+    }
+    for (auto& [count, stairs] : by_gpus_) {
+        if (count < point.gpus) continue;
+        for (auto it = stairs.lower_bound(point.step); it != stairs.end() && it->second.peak >= point.peak;)
+            it = stairs.erase(it);
+    }
+    by_gpus_[point.gpus].insert_or_assign(point.step, point);
+}
+
+void Front::add(const Front& other) {
+    for (const auto& [count, stairs] : other.by_gpus_)
+        for (const auto& [step, point] : stairs) add(point);
+}
+
+std::vector<Point> Front::sorted() const {
+    std::vector<Point> all;
+    for (const auto& [count, stairs] : by_gpus_)
+        for (const auto& [step, point] : stairs) all.push_back(point);
+    std::sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return better(Objective::Time, a, b); });
+    return all;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept of a search: the best by the objective, and the Pareto front over memory, time and GPUs.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/planner/request.h"
+
+namespace plimsoll {
+
+/// A layout with what it comes to.
+struct Point {
+    Layout layout;
+    std::int64_t gpus = 1;
+    std::size_t pool = 0;  ///< which of the request's clusters, where GPUs are unequal
+    Seconds step = 0;
+    Bytes peak = 0;
+};
+
+/// What the objective puts first, then second and third: smaller is better.
+struct RankKey {
+    double first = 0, second = 0, third = 0;
+    auto operator<=>(const RankKey&) const = default;
+};
+RankKey rank_key(Objective objective, std::int64_t gpus, Seconds step, Bytes peak);
+
+/// A total order: the key, then the layout's own values, so that a result does not depend on the order of search.
+bool better(Objective objective, const Point& a, const Point& b);
+
+/// The `keep` best points.
+class Ranking {
+public:
+    Ranking(Objective objective, std::size_t keep) : objective_(objective), keep_(keep) {}
+
+    /// Whether a point of that key could still come in.
+    bool wants(const RankKey& key) const { return points_.size() < keep_ || key <= worst_; }
+    void add(const Point& point);
+    void add(const Ranking& other);
+    /// Best first.
+    std::vector<Point> sorted() const;
+
+private:
+    Objective objective_;
+    std::size_t keep_;
+    std::vector<Point> points_;  ///< a heap, the worst on top
+    RankKey worst_;
+};
+
+/// Points that no other one beats or equals in memory and time with no more GPUs.
+class Front {
+public:
+    /// Whether a point of that time and memory, or any beyond it in both, is beaten already: some other one with no
+    /// more GPUs is faster and no larger.
+    bool beaten(std::int64_t gpus, Seconds step, Bytes peak) const;
+    void add(const Point& point);
+    void add(const Front& other);
+    /// By time.
+    std::vector<Point> sorted() const;
+
+private:
+    using Stairs = std::map<Seconds, Point>;  ///< the longer, the leaner
+    static bool beaten(const Stairs& stairs, Seconds step, Bytes peak);
+    std::map<std::int64_t, Stairs> by_gpus_;
+};
+
+}  // namespace plimsoll

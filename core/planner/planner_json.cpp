@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/planner/planner.h"
+#include "core/planner/space.h"
+
+namespace plimsoll {
+
+namespace {
+
+Json layout_json(const Layout& l) {
+    return {{"dp", l.dp},
+            {"tp", l.tp},
+            {"pp", l.pp},
+            {"cp", l.cp},
+            {"ep", l.ep},
+            {"sequence_parallel", l.sequence_parallel},
+            {"zero_stage", l.zero_stage},
+            {"micro_batch", l.micro_batch},
+            {"accumulation", l.accumulation},
+            {"schedule", schedule_names[static_cast<std::size_t>(l.schedule)]},
+            {"chunks", l.chunks},
+            {"recompute", recompute_names[static_cast<std::size_t>(l.recompute)]},
+            {"offload_optimizer", offload_names[static_cast<std::size_t>(l.offload_optimizer)]}};
+}
+
+Json candidate_json(const Candidate& c) {
+    Json parts = Json::object();
+    for (std::size_t i = 0; i < time_part_names.size(); ++i) parts[std::string(time_part_names[i])] = c.time.parts[i];
+    Json json{{"words", layout_words(c.layout)},
+              {"gpu", c.cluster.gpu},
+              {"gpus", c.gpus()},
+              {"layout", layout_json(c.layout)},
+              {"peak_bytes", c.peak},
+              {"step_seconds", c.step},
+              {"tokens_per_second", c.tokens_per_second},
+              {"mfu", c.mfu},
+              {"on_front", c.on_front},
+              {"seconds", std::move(parts)}};
+    if (c.price_per_million_tokens > 0) json["price_per_million_tokens"] = c.price_per_million_tokens;
+    return json;
+}
+
+Json all_json(const std::vector<Candidate>& candidates) {
+    Json json = Json::array();
+    for (const auto& candidate : candidates) json.push_back(candidate_json(candidate));
+    return json;
+}
+
+}  // namespace
+
+Json to_json(const PlanRequest& request, const PlanResult& result) {
+    Json json{{"objective", objective_names[static_cast<std::size_t>(request.objective)]},
+              {"global_batch", global_batch_of(request)},
+              {"counts",
+               {{"layouts", result.counts.layouts},
+                {"evaluated", result.counts.evaluated},
+                {"pruned", result.counts.pruned},
+                {"fitting", result.counts.fitting},
+                {"seconds", result.counts.seconds},
+                {"threads", result.counts.threads}}},
+              {"ranked", all_json(result.ranked)},
+              {"front", all_json(result.front)}};
+    if (!result.ranked.empty()) {
+        json["neighbours"] = Json::array();
+        for (const auto& n : neighbours(request, result.ranked.front()))
+            json["neighbours"].push_back({{"change", n.change}, {"reason", n.reason}});
+        if (request.tokens > 0) {
+            const auto& best = result.ranked.front();
+            StepReport report;
+            report.step = best.step;
+            report.tokens = best.tokens_per_second * best.step;
+            const auto budget = budget_of(report, best.gpus(), request.tokens, request.price_per_gpu_hour);
+            json["budget"] = {{"tokens", budget.tokens},
+                              {"steps", budget.steps},
+                              {"seconds", budget.time},
+                              {"gpu_hours", budget.gpu_hours}};
+            if (request.price_per_gpu_hour > 0) json["budget"]["price"] = budget.price;
+        }
+    }
+    json["recommendations"] = Json::array();
+    for (const auto& r : recommendations(request, result))
+        json["recommendations"].push_back({{"rule", r.rule}, {"source", r.source}, {"holds", r.holds}, {"why", r.why}});
+    if (!result.binding.empty()) {
+        json["binding"] = result.binding;
+        json["relaxations"] = Json::array();
+        for (const auto& relaxation : result.relaxations) {
+            Json one{{"words", relaxation.words}, {"settings", relaxation.settings}};
+            if (relaxation.candidate) one["best"] = candidate_json(*relaxation.candidate);
+            json["relaxations"].push_back(std::move(one));
+        }
+        if (result.leanest) json["leanest"] = candidate_json(*result.leanest);
+    }
+    if (!result.notes.empty()) json["notes"] = result.notes;
+    return json;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search itself: every possible layout is evaluated, or ruled out by a bound.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+
+#include "core/planner/front.h"
+#include "core/planner/planner.h"
+
+namespace plimsoll {
+
+/// GPUs to plan on: one of the request's clusters, or several as one whose ranks are all as slow and small as the
+/// weakest.
+struct Pool {
+    Cluster cluster;
+    Hardware hardware;
+    Bytes usable = 0;   ///< by a rank, less the request's headroom
+    std::string words;  ///< empty: the plan's own cluster
+};
+Result<std::vector<Pool>> pools(const PlanRequest& request);
+
+struct Found {
+    Ranking ranking;
+    Front front;
+    std::optional<Point> leanest;  ///< of those that do not fit
+    SearchCounts counts;
+};
+
+using SearchProgress = std::function<void(const Found&)>;
+
+/// Threads take divisions from one list, those of the shortest bound first. The result does not depend on their number
+/// nor on time, except when cancelled.
+Found search(const PlanRequest& request, const std::vector<Pool>& pools, const SearchProgress& progress,
+             const std::atomic<bool>* cancel);
+
+}  // namespace plimsoll
