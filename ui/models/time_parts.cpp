@@ -82,6 +82,11 @@ QString stepWords(const StepReport& report) {
     return parts.join(QStringLiteral(" · "));
 }
 
+QString stepFact(const StepReport& report) {
+    return TimeParts::tr("%1 tokens/s · MFU %2 · HFU %3")
+        .arg(formatValue(ValueKind::Short, report.tokens_per_second), percentText(report.mfu), percentText(report.hfu));
+}
+
 QString stepDetails(const StepReport& report) {
     return QStringLiteral("<p style='margin:0 0 4px 0'><b>%1</b></p>%2<p style='margin:4px 0 0 0'><i>%3</i></p>")
         .arg(TimeParts::tr("Where the %1 of a step go").arg(secondsText(report.step)), timeDetails(report.time),

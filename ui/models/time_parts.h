@@ -25,6 +25,8 @@ QString secondsText(Seconds seconds);
 QString timeDetails(const StepTime& time);
 /// Rich text: "step <b>6.42 s</b> · <b>163 k</b> tokens/s · MFU <b>44.1 %</b>".
 QString stepWords(const StepReport& report);
+/// "163 k tokens/s · MFU 44.1 % · HFU 52.0 %".
+QString stepFact(const StepReport& report);
 /// Rich text: the step, where its time goes, on which rates it rests.
 QString stepDetails(const StepReport& report);
 

@@ -67,6 +67,7 @@ TimeBar::TimeBar(QWidget* parent) : Chart(parent) {
 }
 
 void TimeBar::setTime(const StepTime& time, Seconds whole) {
+    const int height = heightForWidth(width());
     time_ = time;
     whole_ = whole > 0 ? whole : time.total();
     shares_ = timeShares(time);
@@ -75,7 +76,8 @@ void TimeBar::setTime(const StepTime& time, Seconds whole) {
         if (each.share >= worthAName)
             words << QStringLiteral("%1 %2").arg(timePartName(each.part).toLower(), percentText(each.share));
     setAccessibleDescription(tr("%1 a step: %2").arg(secondsText(time.total()), words.join(QStringLiteral(", "))));
-    updateGeometry();
+    // The layout is asked again only where the names take more or fewer lines.
+    if (heightForWidth(width()) != height) updateGeometry();
     update();
 }
 
