@@ -102,7 +102,7 @@ Result<PlanRequest> request_of(const Arguments& a) {
     request.headroom = a.headroom / 100;
     request.tokens = a.tokens;
     request.price_per_gpu_hour = a.price;
-    request.keep = std::max<std::size_t>(a.show, 100);
+    request.keep = a.show;
     request.threads = a.threads;
     return request;
 }

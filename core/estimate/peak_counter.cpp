@@ -34,6 +34,20 @@ struct PeakCounter::Impl {
     Kept<LayerActivations, decltype(layer_key(Layout{}))> layer;
     Kept<std::vector<std::int64_t>, decltype(alive_key(Layout{}))> alive;
 
+    const LayerActivations& layer_activations() {
+        return layer.get(layer_key(plan.layout), [&] { return LayerActivations(plan); });
+    }
+
+    const std::vector<std::int64_t>& in_flight() {
+        const auto& l = plan.layout;
+        return alive.get(alive_key(l), [&] { return peaks_in_flight(l.schedule, l.pp, l.accumulation, l.chunks); });
+    }
+
+    void take(const Layout& layout) {
+        plan.layout = layout;
+        plan.layout.schedule_file.clear();
+    }
+
     const std::vector<Slice>& stages() {
         const auto& layout = plan.layout;
         const auto make = [&] { return slices(plan); };
@@ -45,15 +59,12 @@ struct PeakCounter::Impl {
 PeakCounter::PeakCounter(const Plan& plan) : impl_(std::make_unique<Impl>()) { impl_->plan = plan; }
 PeakCounter::~PeakCounter() = default;
 
-std::int64_t PeakCounter::fullest(const Layout& layout) {
+std::int64_t PeakCounter::fullest(const Layout& layout, std::int64_t limit) {
     auto& plan = impl_->plan;
-    plan.layout = layout;
-    plan.layout.schedule_file.clear();
+    impl_->take(layout);
     const auto& stages = impl_->stages();
-    const auto& layer = impl_->layer.get(layer_key(layout), [&] { return LayerActivations(plan); });
-    const auto& alive = impl_->alive.get(alive_key(layout), [&] {
-        return peaks_in_flight(layout.schedule, layout.pp, layout.accumulation, layout.chunks);
-    });
+    const auto& layer = impl_->layer_activations();
+    const auto& alive = impl_->in_flight();
     const auto chunks = chunks_per_rank(plan);
     Count most;
     for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -67,14 +78,26 @@ std::int64_t PeakCounter::fullest(const Layout& layout) {
         rank_terms(plan, layer, slice, {alive[static_cast<std::size_t>(slice.rank)], chunks}, EngineBuffers::Plimsoll,
                    sink);
         most = std::max(most, sink.total());
+        if (most > Count(limit)) break;
     }
     return most.value();
 }
 
+std::int64_t PeakCounter::at_least(const Layout& layout) {
+    auto& plan = impl_->plan;
+    impl_->take(layout);
+    const auto& first = impl_->stages().front();
+    TermSink sink(nullptr);
+    model_states(plan, first, sink);
+    if (layout.offload_activations) return sink.total().value();
+    const InFlight in_flight{impl_->in_flight().front(), chunks_per_rank(plan)};
+    return (sink.total() + kept_by_layers(plan, impl_->layer_activations(), first, in_flight, layout.recompute))
+        .value();
+}
+
 std::int64_t PeakCounter::states(const Layout& layout) {
     auto& plan = impl_->plan;
-    plan.layout = layout;
-    plan.layout.schedule_file.clear();
+    impl_->take(layout);
     Count most;
     for (const auto& slice : impl_->stages()) {
         TermSink sink(nullptr);

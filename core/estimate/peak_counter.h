@@ -2,6 +2,7 @@
 // Peaks of many layouts of one plan, as fast as a search needs them.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "core/plan/plan.h"
@@ -18,8 +19,12 @@ public:
     PeakCounter(const PeakCounter&) = delete;
     PeakCounter& operator=(const PeakCounter&) = delete;
 
-    /// The layout has to be possible (check_plan). A schedule from a file is not read: layout.schedule counts.
-    std::int64_t fullest(const Layout& layout);
+    /// The layout has to be possible (check_plan). A schedule from a file is not read: layout.schedule counts. Beyond
+    /// `limit` only that it is beyond: the first rank found to need more ends the count.
+    std::int64_t fullest(const Layout& layout, std::int64_t limit = std::numeric_limits<std::int64_t>::max());
+
+    /// Never more than fullest(), and sooner had: the first rank's states and what its layers keep.
+    std::int64_t at_least(const Layout& layout);
 
     /// What the fullest rank's weights, gradients and optimizer states alone take: never more than fullest(), whatever
     /// the micro-batch, schedule's order, recomputation and offload of activations. The layout has to be possible.

@@ -99,16 +99,29 @@ LayerActivations::LayerActivations(const Plan& plan) {
     }
 }
 
+namespace {
+
+Count kept_by(const LayerCounts& counts, const LayerActivations& layer, const InFlight& in_flight, std::size_t m) {
+    return share(
+        in_flight.alive *
+            (counts.encoders_again * layer.encoder[m] + (counts.encoders - counts.encoders_again) * layer.encoder[0] +
+             counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0]),
+        in_flight.chunks);
+}
+
+}  // namespace
+
+Count kept_by_layers(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                     Recompute mode) {
+    return kept_by(LayerCounts(plan, slice, mode), layer, in_flight, static_cast<std::size_t>(mode));
+}
+
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight, Recompute mode) {
     const auto m = static_cast<std::size_t>(mode);
     const auto counts = LayerCounts(plan, slice, mode);
     StageActivations stage;
-    stage.kept = share(
-        in_flight.alive *
-            (counts.encoders_again * layer.encoder[m] + (counts.encoders - counts.encoders_again) * layer.encoder[0] +
-             counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0]),
-        in_flight.chunks);
+    stage.kept = kept_by(counts, layer, in_flight, m);
     const Count decoders =
         counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0];
     stage.a_layer = share(decoders, std::max<std::int64_t>(counts.decoders, 1));

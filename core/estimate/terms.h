@@ -56,6 +56,9 @@ struct StageActivations {
 };
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
                                    const InFlight& in_flight, Recompute mode);
+/// Its `kept` alone.
+Count kept_by_layers(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
+                     Recompute mode);
 /// What the rank's layers keep in host memory. Only with offload_activations.
 Term host_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight);
 /// `stage` as stage_activations gives it for the layout's own recomputation.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -77,40 +78,63 @@ public:
     }
 
 private:
+    /// What of a layout bounds its time: everything but schedule, ZeRO and offload.
+    struct Shape {
+        bool sequence_parallel = false;
+        std::int64_t micro_batch = 1, accumulation = 1;
+        Recompute recompute = Recompute::None;
+        Seconds at_least = 0;
+    };
+
+    void set(Layout& layout, const Shape& shape) const {
+        const auto& given = request_.plan.layout;
+        layout.sequence_parallel = shape.sequence_parallel;
+        layout.micro_batch = shape.micro_batch;
+        layout.accumulation = shape.accumulation;
+        layout.recompute = shape.recompute;
+        layout.recompute_every = shape.recompute == Recompute::Full ? given.recompute_every : 1;
+        layout.recompute_stages = shape.recompute == Recompute::None ? 0 : std::min(given.recompute_stages, layout.pp);
+    }
+
+    std::vector<Shape> shapes_of(const Division& division, Tools& tools) const {
+        std::vector<Shape> shapes;
+        auto layout = layout_of(request_, division, {}, {}, false, 1, batch_, Recompute::None);
+        for (const bool sequence : sequence_choices(request_, division))
+            for (const auto micro_batch : micro_batch_choices(request_, division, batch_))
+                for (const auto recompute : recompute_) {
+                    shapes.push_back({sequence, micro_batch, batch_ / division.dp / micro_batch, recompute, 0});
+                    set(layout, shapes.back());
+                    shapes.back().at_least = tools.times.at_least(layout);
+                }
+        return shapes;
+    }
+
     void divide(const Work& work, const Pool& pool, Tools& tools) {
-        const auto& division = work.division;
-        const auto sequences = sequence_choices(request_, division);
-        const auto micro_batches = micro_batch_choices(request_, division, batch_);
-        const auto zeros = zero_choices(request_, division);
-        if (sequences.empty() || micro_batches.empty()) return;
-        for (const auto& schedule : schedule_choices(request_, division)) {
-            std::vector<std::int64_t> possible;
-            for (const auto micro_batch : micro_batches)
-                if (schedule_possible(schedule, division.pp, batch_ / division.dp / micro_batch))
-                    possible.push_back(micro_batch);
-            if (possible.empty()) continue;
+        const auto shapes = shapes_of(work.division, tools);
+        const auto zeros = zero_choices(request_, work.division);
+        if (shapes.empty()) return;
+        for (const auto& schedule : schedule_choices(request_, work.division))
             for (const auto& zero : zeros) {
                 if (shared_.cancelled()) return;
-                auto layout = layout_of(request_, division, schedule, zero, sequences.front(), possible.front(), batch_,
-                                        Recompute::None);
-                const auto inside = static_cast<std::int64_t>(sequences.size() * possible.size() * recompute_.size());
-                own_.counts.layouts += inside;
+                auto layout = layout_of(request_, work.division, schedule, zero, false, 1, batch_, Recompute::None);
                 const Bytes states = tools.peaks.states(layout);
-                if (states > pool.usable) {
-                    own_.counts.pruned += inside;
-                    if (!own_.leanest || states < own_.leanest->peak) lean(work, layout, tools, sequences, possible);
-                    continue;
-                }
-                for (const bool sequence : sequences)
-                    for (const auto micro_batch : possible) {
-                        layout.sequence_parallel = sequence;
-                        layout.micro_batch = micro_batch;
-                        layout.accumulation = batch_ / division.dp / micro_batch;
-                        evaluate(work, pool, layout, states, tools);
+                for (const auto& shape : shapes) {
+                    if (!schedule_possible(schedule, work.division.pp, shape.accumulation)) continue;
+                    ++own_.counts.layouts;
+                    const bool hopeful = !hopeless(work, shape.at_least, states);
+                    // As long as nothing fits, the leanest layout counts.
+                    if (!hopeful || (states > pool.usable && (any_fits() || leaner_known(states)))) {
+                        ++own_.counts.pruned;
+                        continue;
                     }
+                    set(layout, shape);
+                    evaluate(work, pool, layout, shape, states, tools);
+                }
             }
-        }
     }
+
+    bool any_fits() const { return own_.counts.fitting + known_fitting_ > 0; }
+    bool leaner_known(Bytes peak) const { return own_.leanest && own_.leanest->peak <= peak; }
 
     /// Whether a layout of at least that time and memory can neither be ranked nor lie on the front.
     bool hopeless(const Work& work, Seconds step, Bytes peak) const {
@@ -118,48 +142,38 @@ private:
                own_.front.beaten(work.division.gpus, step, peak);
     }
 
-    void evaluate(const Work& work, const Pool& pool, Layout& layout, Bytes states, Tools& tools) {
-        if (hopeless(work, tools.times.at_least(layout), states)) {
-            own_.counts.pruned += static_cast<std::int64_t>(recompute_.size());
+    void evaluate(const Work& work, const Pool& pool, const Layout& layout, const Shape& shape, Bytes states,
+                  Tools& tools) {
+        const Bytes at_least = std::max(states, tools.peaks.at_least(layout));
+        const bool too_much = at_least > pool.usable && (any_fits() || leaner_known(at_least));
+        if (too_much || hopeless(work, shape.at_least, at_least)) {
+            ++own_.counts.pruned;
             return;
         }
-        for (const auto recompute : recompute_) {
-            layout.recompute = recompute;
-            layout.recompute_every = recompute == Recompute::Full ? request_.plan.layout.recompute_every : 1;
-            layout.recompute_stages =
-                recompute == Recompute::None ? 0 : std::min(request_.plan.layout.recompute_stages, layout.pp);
-            const Seconds step = tools.times.time(layout).total();
-            if (hopeless(work, step, states)) {
-                ++own_.counts.pruned;
-                continue;
-            }
-            ++own_.counts.evaluated;
-            const Bytes peak = tools.peaks.fullest(layout);
-            const auto gpus = work.division.gpus;
-            if (peak > pool.usable) {
-                if (!own_.leanest || peak < own_.leanest->peak)
-                    own_.leanest = Point{layout, gpus, work.pool, step, peak};
-                continue;
-            }
-            ++own_.counts.fitting;
-            const bool ranked = own_.ranking.wants(rank_key(request_.objective, gpus, step, peak));
-            if (!ranked && own_.front.beaten(gpus, step, peak)) continue;
-            const Point point{layout, gpus, work.pool, step, peak};
-            own_.front.add(point);
-            if (ranked) own_.ranking.add(point);
+        const Seconds step = tools.times.time(layout).total();
+        if (hopeless(work, step, at_least)) {
+            ++own_.counts.pruned;
+            return;
         }
+        ++own_.counts.evaluated;
+        const auto gpus = work.division.gpus;
+        const Bytes peak = tools.peaks.fullest(layout, pool.usable);
+        if (peak > pool.usable) {
+            if (!any_fits() && !leaner_known(peak)) lean(work, layout, step, tools);
+            return;
+        }
+        ++own_.counts.fitting;
+        const bool ranked = own_.ranking.wants(rank_key(request_.objective, gpus, step, peak));
+        if (!ranked && own_.front.beaten(gpus, step, peak)) return;
+        const Point point{layout, gpus, work.pool, step, peak};
+        own_.front.add(point);
+        if (ranked) own_.ranking.add(point);
     }
 
-    /// The leanest of layouts whose states alone are too much: what to say when nothing fits.
-    void lean(const Work& work, Layout layout, Tools& tools, const std::vector<bool>& sequences,
-              const std::vector<std::int64_t>& micro_batches) {
-        layout.sequence_parallel = sequences.back();
-        layout.micro_batch = micro_batches.front();
-        layout.accumulation = batch_ / layout.dp / layout.micro_batch;
-        if (!recompute_.empty()) layout.recompute = recompute_.back();
+    /// Keeps the leanest layout of those that do not fit: what to say when nothing does.
+    void lean(const Work& work, const Layout& layout, Seconds step, Tools& tools) {
         const Bytes peak = tools.peaks.fullest(layout);
-        if (own_.leanest && own_.leanest->peak <= peak) return;
-        own_.leanest = Point{layout, work.division.gpus, work.pool, tools.times.time(layout).total(), peak};
+        if (!leaner_known(peak)) own_.leanest = Point{layout, work.division.gpus, work.pool, step, peak};
     }
 
     /// Gives what was found to all, at most ten times a second.
@@ -180,6 +194,7 @@ private:
         // What all have found rules out more than what one has.
         own_ = all;
         own_.counts = {};
+        known_fitting_ = all.counts.fitting;
     }
 
     Shared& shared_;
@@ -189,6 +204,7 @@ private:
     Found own_;
     std::map<std::size_t, std::unique_ptr<Tools>> tools_;
     Seconds handed_ = 0;
+    std::int64_t known_fitting_ = 0;  ///< of all threads, as last heard
 };
 
 std::vector<Work> work_of(const PlanRequest& request, const std::vector<Pool>& pools) {
@@ -231,30 +247,34 @@ Found search(const PlanRequest& request, const std::vector<Pool>& pools, const S
     const int wanted = request.threads > 0 ? request.threads : cores;
     const int threads = std::clamp(wanted, 1, std::max(1, static_cast<int>(shared.work.size() / 8)));
 
-    std::atomic<int> running{threads};
-    std::vector<std::jthread> others;
+    int running = threads;
+    std::mutex mutex;
+    std::condition_variable ended;
     const auto one = [&] {
         Searcher(shared).run();
+        const std::lock_guard lock(mutex);
         --running;
+        ended.notify_one();
     };
     // A small search is over before a thread has started.
     if (threads == 1 && !progress) {
         one();
     } else {
+        std::vector<std::jthread> others;
         for (int i = 0; i < threads; ++i) others.emplace_back(one);
-        for (Seconds told = 0; running > 0;) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(running > 0 ? 5 : 0));
-            const Seconds now = since(shared.start);
-            if (!progress || now < 0.05 || now - told < 0.1) continue;
-            told = now;
+        std::unique_lock lock(mutex);
+        for (Seconds wait = 0.05;; wait = 0.1) {
+            if (ended.wait_for(lock, std::chrono::duration<double>(wait), [&] { return running == 0; })) break;
+            if (!progress) continue;
             Found seen = [&] {
-                const std::lock_guard lock(shared.mutex);
+                const std::lock_guard held(shared.mutex);
                 return shared.found;
             }();
             seen.counts.threads = threads;
+            lock.unlock();
             progress(seen);
+            lock.lock();
         }
-        others.clear();
     }
     shared.found.counts.threads = threads;
     shared.found.counts.seconds = since(shared.start);

@@ -275,7 +275,13 @@ Seconds StepTimer::at_least(const Layout& layout) {
     self.plan.layout = layout;
     const auto& parts = self.layer_parts();
     const auto layers = number(self.plan.model.num_layers);
-    const auto of = [](const LayerTime& t) { return t.forward.total() + t.backward(); };
+    const bool every = layout.recompute_stages == 0 && layout.recompute_every <= 1;
+    const auto of = [&](const LayerTime& t) {
+        const Seconds again = !every || layout.recompute == Recompute::None ? 0
+                              : layout.recompute == Recompute::Full         ? t.forward.total()
+                                                                            : t.core.total();
+        return t.forward.total() + t.backward() + again;
+    };
     Seconds all = layers * of(parts.decoder);
     if (self.plan.model.encoder_decoder()) all += layers * of(parts.encoder);
     return number(layout.accumulation) * all / number(std::max<std::int64_t>(layout.pp, 1));

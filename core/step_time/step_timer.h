@@ -27,9 +27,8 @@ public:
     /// The layout has to be possible (check_plan). A schedule from a file is not read: layout.schedule counts.
     StepTime time(const Layout& layout);
 
-    /// No layout of these ranks, micro-batch and recomputation is faster, whatever its ZeRO stage, schedule, offload,
-    /// micro-batches and split: all micro-batches' work on the mean pipeline rank, without bubble, sends, data-parallel
-    /// links and update.
+    /// No layout of these ranks, micro-batch and recomputation is faster, whatever its ZeRO stage, schedule and split:
+    /// all micro-batches' work on the mean pipeline rank, without bubble, sends, data-parallel links and update.
     Seconds at_least(const Layout& layout);
 
 private:
