@@ -48,6 +48,30 @@ Result<RankRecord> read_rank(const Json& details, const PipelineSchedule& schedu
     return record;
 }
 
+/// A rank notes an operation from when its turn comes; what it then waited for is no work of its own.
+void leave_out_waits(const PipelineSchedule& schedule, std::vector<std::vector<TimedOp>>& ranks) {
+    const auto batches = static_cast<std::size_t>(schedule.micro_batches);
+    std::vector<Seconds> forward(static_cast<std::size_t>(schedule.stages()) * batches), gradient(forward.size());
+    const auto at = [&](int stage, const PipelineOp& op) {
+        return static_cast<std::size_t>(stage) * batches + static_cast<std::size_t>(op.micro_batch);
+    };
+    const auto stage_of = [&](const TimedOp& timed) { return schedule.stage_of(timed.rank, timed.op.chunk); };
+    for (const auto& ops : ranks)
+        for (const auto& timed : ops) {
+            if (timed.op.kind == OpKind::Forward) forward[at(stage_of(timed), timed.op)] = timed.end;
+            if (sends_gradient(timed.op.kind)) gradient[at(stage_of(timed), timed.op)] = timed.end;
+        }
+    for (auto& ops : ranks)
+        for (auto& timed : ops) {
+            const int stage = stage_of(timed);
+            Seconds input = 0;
+            if (timed.op.kind == OpKind::Forward && stage > 0) input = forward[at(stage - 1, timed.op)];
+            if (sends_gradient(timed.op.kind) && stage + 1 < schedule.stages())
+                input = gradient[at(stage + 1, timed.op)];
+            timed.start = std::clamp(input, timed.start, timed.end);
+        }
+}
+
 }  // namespace
 
 PipelineRecords::PipelineRecords(const RunFolder& run, const Plan& plan) {
@@ -107,6 +131,7 @@ Result<Timeline> PipelineRecords::timeline(const PipelineSchedule& schedule, std
         }
         ranks.push_back(std::move(record.ops));
     }
+    leave_out_waits(schedule, ranks);
     return summed_timeline(std::move(ranks));
 }
 

@@ -25,8 +25,9 @@ public:
     Result<bool> poll();
     /// The last step that every stage recorded.
     std::optional<std::uint64_t> last_step() const;
-    /// When each operation ran, in seconds from the first one's start. Error when the step was not recorded by all, or
-    /// with other operations than the schedule's.
+    /// When each operation ran, in seconds from the first one's start. What an operation waited for until the one that
+    /// gives its input had ended is left out (by the ranks' clocks); the way of its input is in it. Error when the step
+    /// was not recorded by all, or with other operations than the schedule's.
     Result<Timeline> timeline(const PipelineSchedule& schedule, std::uint64_t step) const;
 
 private:

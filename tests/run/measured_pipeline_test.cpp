@@ -70,6 +70,27 @@ TEST_F(MeasuredPipelineTest, TimesComeBackAsTheyWereRecorded) {
     }
 }
 
+TEST_F(MeasuredPipelineTest, WaitingForTheInputIsNoWork) {
+    const Plan staged = plan_of(Schedule::OneFOneB);
+    auto noted = simulate_pipeline(staged, StageTimes::uniform(4, 0.25, 0.5, 0.125));
+    ASSERT_TRUE(noted);
+    const Timeline ran = noted->timeline;
+    // The engine notes an operation from when its turn comes: right behind the one before it.
+    for (auto& ops : noted->timeline.ranks)
+        for (std::size_t i = 0; i < ops.size(); ++i) ops[i].start = i > 0 ? ops[i - 1].end : 0;
+    const RunFolder run = make_run("waits");
+    record(run, *noted, 1);
+    PipelineRecords records(run, staged);
+    ASSERT_TRUE(*records.poll());
+    const auto timeline = records.timeline(noted->schedule, 1);
+    ASSERT_TRUE(timeline) << timeline.error().message;
+    EXPECT_GT(ran.bubble, 0.2);
+    EXPECT_NEAR(timeline->bubble, ran.bubble, 1e-5);
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        for (std::size_t i = 0; i < timeline->ranks[rank].size(); ++i)
+            EXPECT_NEAR(timeline->ranks[rank][i].start, ran.ranks[rank][i].start, 1e-5);
+}
+
 TEST_F(MeasuredPipelineTest, OtherOperationsAreNotDrawnAsTheSchedules) {
     const Plan staged = plan_of(Schedule::OneFOneB);
     const auto pipeline = simulate_pipeline(staged), other = simulate_pipeline(plan_of(Schedule::GPipe));

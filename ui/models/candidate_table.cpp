@@ -18,6 +18,13 @@ double bubbleOf(const Candidate& candidate) {
     return candidate.step > 0 ? candidate.time.of(TimePart::Bubble) / candidate.step : 0;
 }
 
+/// The best steps differ little: four figures.
+QString preciseSeconds(Seconds seconds) {
+    const Unit unit = unitFor(ValueKind::Seconds, seconds);
+    const double value = seconds / unit.size;
+    return withUnit(QLocale().toString(value, 'f', value < 9.9995 ? 3 : value < 99.995 ? 2 : 1), unit);
+}
+
 QString wordsOf(const Candidate& candidate) { return QString::fromStdString(layout_words(candidate.layout)); }
 
 }  // namespace
@@ -78,7 +85,7 @@ QString CandidateTable::text(const CandidateRow& row, int column) const {
         case Gpus:
             return countText(candidate.gpus());
         case Step:
-            return formatValue(ValueKind::Seconds, candidate.step);
+            return preciseSeconds(candidate.step);
         case Tokens:
             return formatValue(ValueKind::Short, candidate.tokens_per_second);
         case Mfu:
@@ -168,19 +175,20 @@ QVariant CandidateTable::data(const QModelIndex& index, int role) const {
 
 QVariant CandidateTable::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal) return {};
-    const std::array<QString, ColumnCount> names{tr("#"),   tr("Layout"), tr("GPUs"),   tr("Step"),    tr("Tokens/s"),
-                                                 tr("MFU"), tr("Peak"),   tr("Bubble"), tr("Price/M"), tr("Front")};
+    const std::array<QString, ColumnCount> names{tr("#"),    QStringLiteral("●"), tr("Layout"), tr("GPUs"),
+                                                 tr("Step"), tr("Tokens/s"),      tr("Peak"),   tr("Price/M"),
+                                                 tr("MFU"),  tr("Bubble")};
     const std::array<QString, ColumnCount> tips{
         tr("By the objective; – lies on the Pareto front behind the ranked ones"),
+        tr("On the Pareto front: no layout is better in memory, time and GPUs together"),
         tr("What differs from the plainest layout"),
         tr("GPUs that it takes"),
         tr("Seconds of one optimizer step"),
         tr("Tokens a second over all GPUs"),
-        tr("Model FLOPs utilization: FLOPs of the model beside the peak of all GPUs"),
         tr("Memory of the fullest rank, beside the usable memory of a card"),
-        tr("Share of the step that the pipeline idles"),
         tr("Price of a million tokens"),
-        tr("No layout is better in memory, time and GPUs together")};
+        tr("Model FLOPs utilization: FLOPs of the model beside the peak of all GPUs"),
+        tr("Share of the step that the pipeline idles")};
     if (section < 0 || section >= ColumnCount) return {};
     const auto column = static_cast<std::size_t>(section);
     if (role == Qt::DisplayRole) return names[column];

@@ -77,7 +77,11 @@ void settingRows(const Plan& first, const Plan& second, QList<TextRow>& rows) {
         if (!field.key.startsWith(QLatin1String("layout.")) && !field.key.startsWith(QLatin1String("cluster.")))
             continue;
         if (a.value(field.key) == b.value(field.key)) continue;
-        line(field.label, shownText(field, a.value(field.key)), shownText(field, b.value(field.key)), QString(), rows);
+        const auto shown = [&field](const QString& text) {
+            if (field.kind != PlanField::Kind::Flag) return shownText(field, text);
+            return text == QLatin1String("true") ? CandidateWords::tr("on") : CandidateWords::tr("off");
+        };
+        line(field.label, shown(a.value(field.key)), shown(b.value(field.key)), QString(), rows);
     }
     if (rows.size() == before) line(CandidateWords::tr("none"), QString(), QString(), QString(), rows);
 }

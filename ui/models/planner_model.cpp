@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/planner_model.h"
 
+#include <algorithm>
 #include <QMetaObject>
 
 #include "core/estimate/estimate.h"
@@ -38,6 +39,33 @@ Bytes usableOf(const PlanRequest& request, const PlanResult& result) {
     if (!any) return 0;
     const Result<MemoryEstimate> memory = estimate_memory(plan_of(request, *any));
     return memory ? memory->usable : 0;
+}
+
+template <class Value>
+void admit(std::vector<Value>& choices, Value value) {
+    if (std::find(choices.begin(), choices.end(), value) == choices.end()) choices.clear();
+}
+
+/// What was asked, without the constraints that `plan` breaks.
+void widen(PlanRequest& request, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    Choices& choices = request.choices;
+    admit(choices.tp, layout.tp);
+    admit(choices.pp, layout.pp);
+    admit(choices.cp, layout.cp);
+    admit(choices.ep, layout.ep);
+    admit(choices.zero_stage, layout.zero_stage);
+    admit(choices.micro_batch, layout.micro_batch);
+    admit(choices.chunks, layout.chunks);
+    admit(choices.sequence_parallel, layout.sequence_parallel);
+    admit(choices.schedule, layout.schedule);
+    admit(choices.recompute, layout.recompute);
+    admit(choices.offload_optimizer, layout.offload_optimizer);
+    if (request.global_batch > 0 && request.global_batch != layout.global_batch()) request.global_batch = 0;
+    const Result<MemoryEstimate> memory = estimate_memory(plan);
+    if (memory &&
+        static_cast<double>(memory->fullest().total()) > (1 - request.headroom) * static_cast<double>(memory->usable))
+        request.headroom = 0;
 }
 
 bool sameRequest(const PlanRequest& a, const PlanRequest& b) {
@@ -187,15 +215,18 @@ void PlannerModel::apply(const Relaxation& relaxation) {
     if (!next) return;
     PlanRequest relaxed = request();
     relaxed.plan = *next;
-    if (relaxation.candidate) relaxed.plan = plan_of(relaxed, *relaxation.candidate);
-    // A batch that gave way is the plan's from now on.
-    const std::int64_t batch = relaxed.plan.layout.global_batch();
-    if (asked_.global_batch > 0 && relaxation.candidate && asked_.global_batch != batch) {
-        asked_.global_batch = 0;
-        sought_ = false;
-        emit requestChanged();
+    if (relaxation.candidate) {
+        relaxed.plan = plan_of(relaxed, *relaxation.candidate);
+        (void)ask([&relaxed](PlanRequest& request) {
+            widen(request, relaxed.plan);
+            return Result<void>();
+        });
     }
-    plan_->replace(relaxed.plan, QString::fromStdString(relaxation.words));
+    const QString words = QString::fromStdString(relaxation.words);
+    if (relaxation.candidate)
+        plan_->replace(relaxed.plan, words);
+    else
+        plan_->relayout(relaxed.plan, words);
 }
 
 }  // namespace plimsoll::ui

@@ -134,20 +134,18 @@ void PlannerPage::makePair(QVBoxLayout* column) {
 }
 
 void PlannerPage::makeLower(QVBoxLayout* column) {
-    lower_ = new QHBoxLayout;
-    lower_->setSpacing(12);
+    auto* lower = new QVBoxLayout;
+    lower->setSpacing(12);
     neighbour_card_ = new Card(tr("Why not?"), this);
     neighbour_card_->setFact(tr("one step away from the best"));
     neighbour_table_ = addTable(tr("Neighbours of the best layout"), &neighbours_, 1, neighbour_card_);
-    neighbour_card_->body()->addStretch(1);
     recommendation_card_ = new Card(tr("Rules people follow"), this);
     recommendation_card_->setFact(tr("beside what was found"));
     recommendation_table_ = addTable(tr("Recommendations"), &recommendations_, 2, recommendation_card_);
-    recommendation_table_->setColumnLimit(0, 210);
-    recommendation_card_->body()->addStretch(1);
-    lower_->addWidget(neighbour_card_, 1);
-    lower_->addWidget(recommendation_card_, 1);
-    column->addLayout(lower_);
+    recommendation_table_->setColumnLimit(0, 300);
+    lower->addWidget(neighbour_card_);
+    lower->addWidget(recommendation_card_);
+    column->addLayout(lower);
 }
 
 void PlannerPage::use(int row) {
@@ -161,9 +159,7 @@ QString PlannerPage::counts() const { return state_->text(); }
 
 void PlannerPage::resizeEvent(QResizeEvent* event) {
     Page::resizeEvent(event);
-    const auto direction = isNarrow() ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
-    middle_->setDirection(direction);
-    lower_->setDirection(direction);
+    middle_->setDirection(isNarrow() ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void PlannerPage::showEvent(QShowEvent* event) {
@@ -204,6 +200,8 @@ void PlannerPage::refreshState() {
     state_->setText(shown_ && !shown_->ended && !model_.isStale() ? tr("%1 so far").arg(words) : words);
     setTone(state_, !model_.problem().isEmpty() || (nothing && !model_.isStale()) ? "bad" : "muted");
     table_->setVisible(!nothing);
+    plot_card_->setVisible(!nothing);
+    details_->setVisible(!nothing);
     relaxation_table_->setVisible(nothing);
     details_->setStale(model_.isStale());
     QStringList notes;

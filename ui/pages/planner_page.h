@@ -65,7 +65,7 @@ private:
     WrapLabel *state_ = nullptr, *notes_ = nullptr;
     FactTable *pair_table_ = nullptr, *neighbour_table_ = nullptr, *recommendation_table_ = nullptr,
               *relaxation_table_ = nullptr;
-    QBoxLayout *middle_ = nullptr, *lower_ = nullptr;
+    QBoxLayout* middle_ = nullptr;
     std::shared_ptr<const PlannerAnswer> shown_;
 };
 

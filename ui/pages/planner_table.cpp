@@ -18,6 +18,7 @@ namespace {
 
 constexpr int tableHeight = 262;  // nine rows; the plot under it stays in sight
 constexpr int mostCompared = 2;
+constexpr int leastWords = 350;  // pixels, of a layout in words
 
 }  // namespace
 
@@ -33,7 +34,7 @@ PlannerTable::PlannerTable(QWidget* parent)
     filter_->setClearButtonEnabled(true);
     table_->setModel(&sorted_);
     table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-    table_->setStretch(CandidateTable::Words);
+    table_->setStretch(CandidateTable::Words, leastWords);
     table_->setItemDelegateForColumn(CandidateTable::Peak, new ShareDelegate(CandidateTable::ShareRole, table_));
     table_->setDropsColumns(true);
     table_->setSortingEnabled(true);

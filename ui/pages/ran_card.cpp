@@ -24,9 +24,8 @@ RanCard::RanCard(QWidget* parent)
       predictions_(new ComboBox(this)),
       words_(new WrapLabel(this)),
       gantt_(new Gantt(this)) {
-    setFact(tr("filled: measured, outlined: predicted; milliseconds"));
+    setFact(tr("filled: measured, outlined: predicted, in milliseconds"));
     runs_->setAccessibleName(tr("Run to compare with"));
-    runs_->setMaximumWidth(260);
     runs_->addItem(tr("compare with no run"), QString());
     predictions_->setAccessibleName(tr("What the prediction rests on"));
     predictions_->addItem(tr("by the run's own operations"));
@@ -38,8 +37,11 @@ RanCard::RanCard(QWidget* parent)
     predictions_->addItem(tr("by the step-time model"));
     predictions_->setItemData(Model, tr("From the model, the layout and the hardware alone, before anything ran"),
                               Qt::ToolTipRole);
-    addToTitle(runs_);
-    addToTitle(predictions_);
+    auto* choices = new QHBoxLayout;
+    choices->addWidget(runs_);
+    choices->addWidget(predictions_);
+    choices->addStretch(1);
+    body()->addLayout(choices);
     gantt_->setAccessibleName(tr("Measured pipeline timeline"));
     gantt_->setMostHeight(mostRows);
     gantt_->setSpan(span_);
@@ -70,6 +72,7 @@ void RanCard::listRuns() {
     runs_->clear();
     runs_->addItem(tr("compare with no run"), QString());
     for (const RunChoice& run : model_.runs()) runs_->addItem(tr("compare with %1").arg(run.name), run.path);
+    runs_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     runs_->setCurrentIndex(std::max(0, runs_->findData(model_.chosen())));
     refresh();
 }

@@ -10,7 +10,6 @@ namespace plimsoll::ui {
 namespace {
 
 constexpr int tableRowHeight = 27;
-constexpr int leastStretch = 190;
 
 }  // namespace
 
@@ -42,8 +41,9 @@ void FactTable::setModel(QAbstractItemModel* model) {
     });
 }
 
-void FactTable::setStretch(int column) {
+void FactTable::setStretch(int column, int least) {
     stretch_ = column;
+    least_stretch_ = least;
     horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch);
 }
 
@@ -71,7 +71,7 @@ void FactTable::setUnused(int column, bool unused) {
 
 int FactTable::neededWidth(int column) const {
     const int wide = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
-    return std::min(wide, limits_.value(column, column == stretch_ ? leastStretch : wide));
+    return std::min(wide, limits_.value(column, column == stretch_ ? least_stretch_ : wide));
 }
 
 void FactTable::dropColumns() {

@@ -14,8 +14,8 @@ public:
     explicit FactTable(const QString& name, QWidget* parent = nullptr);
 
     void setModel(QAbstractItemModel* model) override;
-    /// The column that takes the room that is left; the others take what they need.
-    void setStretch(int column);
+    /// The column that takes the room that is left, of which `least` is kept; the others take what they need.
+    void setStretch(int column, int least = 190);
     /// A column of long texts: this wide, cut with an ellipsis (the tooltip has it all).
     void setColumnLimit(int column, int width);
     /// As tall as its rows, without a scroll bar of its own.
@@ -40,6 +40,7 @@ private:
     bool whole_ = false;
     bool drops_ = false;
     int stretch_ = -1;
+    int least_stretch_ = 0;
     QHash<int, int> limits_;
     QSet<int> unused_;
 };
