@@ -181,7 +181,7 @@ void takePlanner(ui::MainWindow& window, Camera& camera) {
         request.price_per_gpu_hour = 2;
         return Result<void>();
     });
-    settle(2000);
+    for (int waited = 0; waited < dry_run_ms && page->model()->isSearching(); waited += 100) settle(100);
     camera.take("planner-nothing");
     (void)page->model()->ask([](PlanRequest& request) {
         request = PlanRequest();

@@ -153,6 +153,7 @@ TEST_F(PlannerTest, ARowIsUsedAsOneStepAndTakenBack) {
     EXPECT_EQ(plan().layout, candidate(1).layout);
     window_->plan()->undoStack()->undo();
     QTableView* view = page_->table()->table();
+    click(0);
     QTest::mouseDClick(view->viewport(), Qt::LeftButton, {}, view->visualRect(view->model()->index(0, 1)).center());
     EXPECT_EQ(plan().layout, candidate(0).layout);
 }
