@@ -137,7 +137,11 @@ void ParetoPlot::paintGrid(QPainter& painter) const {
     for (const Tick& tick : time_.ticks(std::max(2, static_cast<int>(all.width() / 90)))) {
         const double x = all.left() + all.width() * time_.position(tick.value);
         painter.setPen(theme.muted);
-        painter.drawText(QRectF(x - 45, all.bottom() + 4, 90, height), Qt::AlignHCenter | Qt::AlignVCenter, tick.label);
+        // One at an end is moved in, so that it stays whole.
+        const double wide = QFontMetricsF(painter.font()).horizontalAdvance(tick.label);
+        const double left = std::clamp(x - wide / 2, 0.0, std::max(0.0, width() - wide));
+        painter.drawText(QRectF(left, all.bottom() + 4, wide + 1, height), Qt::AlignLeft | Qt::AlignVCenter,
+                         tick.label);
     }
     if (usable_ <= 0) return;
     const double y = std::round(all.bottom() - all.height() * memory_.position(static_cast<double>(usable_)));
