@@ -38,12 +38,12 @@ Seconds lost(Schedule kind, double p, double chunks, const RankWork& mean) {
 }
 
 /// What a rank waits in the middle for each micro-batch: the building blocks of V-Half and V-Min hold passes of equal
-/// times, and stall where the input gradient takes longer. Two ranks fill each other's gaps.
+/// times, and stall where the input gradient takes longer. Two ranks fill some of each other's
+/// gaps.
 Seconds stall(Schedule kind, double p, const RankWork& mean) {
-    if (p <= 2) return 0;
     const Seconds f = mean.forward, b = mean.backward_input;
-    if (kind == Schedule::VHalf) return std::max(0.0, 2 * b + f / 2 - mean.total());
-    if (kind == Schedule::VMin) return std::max(0.0, 3 * std::max(f, b) - mean.total());
+    if (kind == Schedule::VHalf) return p <= 2 ? 0 : std::max(0.0, 2 * b + f / 2 - mean.total());
+    if (kind == Schedule::VMin) return std::max(0.0, 3 * std::max(f, b) - mean.total()) / (p <= 2 ? 2 : 1);
     return 0;
 }
 

@@ -58,7 +58,7 @@ TEST(PipelineTime, IsCloseForTheOthers) {
     for (const auto& c : cases({Schedule::Interleaved, Schedule::ZbH1, Schedule::ZbH2, Schedule::ZbV}, 0, 0))
         EXPECT_NEAR(off(c), 0, 0.02) << words(c);
     for (const auto& c : cases({Schedule::VHalf, Schedule::VMin, Schedule::DualPipeV}, 0, 0))
-        EXPECT_NEAR(off(c), 0, 0.09) << words(c);
+        EXPECT_NEAR(off(c), 0, 0.11) << words(c);
 }
 
 TEST(PipelineTime, CountsSendsAndASlowerLastStage) {
