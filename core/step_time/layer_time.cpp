@@ -222,10 +222,11 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     wait_for_host(hardware, 3, false, ends.embedding_backward);
 
     LayerTime product;
-    linear(z, z.tokens, z.hidden, vocabulary, 1, product);
-    ends.head.matmul = product.forward.matmul;
-    ends.head_input.matmul = product.backward_input.matmul;
-    ends.head_weight.matmul = product.backward_weight.matmul;
+    const double pieces = number(std::max<std::int64_t>(z.layout.loss_chunks, 1));
+    linear(z, z.tokens / pieces, z.hidden, vocabulary, 1, product);
+    ends.head.matmul = pieces * product.forward.matmul;
+    ends.head_input.matmul = pieces * product.backward_input.matmul;
+    ends.head_weight.matmul = pieces * product.backward_weight.matmul;
     // Cross-entropy in fp32: the logits are cast (read, write), their maximum, exponentials and sum taken (three reads,
     // a write), and back the softmax scaled and cast (two reads, two writes).
     const double logits = z.tokens * vocabulary;
