@@ -30,18 +30,18 @@ RankKey rank_key(Objective objective, std::int64_t gpus, Seconds step, Bytes pea
     return {};
 }
 
-bool better(Objective objective, const Point& a, const Point& b) {
-    const auto of = [&](const Point& p) { return rank_key(objective, p.gpus, p.step, p.peak); };
+bool better(Objective objective, const LayoutPoint& a, const LayoutPoint& b) {
+    const auto of = [&](const LayoutPoint& p) { return rank_key(objective, p.gpus, p.step, p.peak); };
     const auto first = of(a), second = of(b);
     if (first != second) return first < second;
     return std::tuple(a.pool, values(a.layout)) < std::tuple(b.pool, values(b.layout));
 }
 
-void Ranking::add(const Point& point) {
+void Ranking::add(const LayoutPoint& point) {
     if (keep_ == 0) return;
-    const auto less = [&](const Point& a, const Point& b) { return better(objective_, a, b); };
+    const auto less = [&](const LayoutPoint& a, const LayoutPoint& b) { return better(objective_, a, b); };
     // Threads hand over what they have heard of from others as well.
-    const auto same = [&](const Point& other) { return !less(point, other) && !less(other, point); };
+    const auto same = [&](const LayoutPoint& other) { return !less(point, other) && !less(other, point); };
     if (!wants(rank_key(objective_, point.gpus, point.step, point.peak)) || std::ranges::any_of(points_, same)) return;
     if (points_.size() == keep_) {
         if (!less(point, points_.front())) return;
@@ -59,9 +59,10 @@ void Ranking::add(const Ranking& other) {
     for (const auto& point : other.points_) add(point);
 }
 
-std::vector<Point> Ranking::sorted() const {
+std::vector<LayoutPoint> Ranking::sorted() const {
     auto all = points_;
-    std::sort(all.begin(), all.end(), [&](const Point& a, const Point& b) { return better(objective_, a, b); });
+    std::sort(all.begin(), all.end(),
+              [&](const LayoutPoint& a, const LayoutPoint& b) { return better(objective_, a, b); });
     return all;
 }
 
@@ -78,8 +79,8 @@ bool Front::beaten(std::int64_t gpus, Seconds step, Bytes peak) const {
     return false;
 }
 
-void Front::add(const Point& point) {
-    const auto covers = [&](const Point& other) {
+void Front::add(const LayoutPoint& point) {
+    const auto covers = [&](const LayoutPoint& other) {
         // Of equals the one with fewer GPUs, then the first in the total order stays.
         if (other.step > point.step || other.peak > point.peak) return false;
         if (other.step < point.step || other.peak < point.peak || other.gpus < point.gpus) return true;
@@ -103,11 +104,12 @@ void Front::add(const Front& other) {
         for (const auto& [step, point] : stairs) add(point);
 }
 
-std::vector<Point> Front::sorted() const {
-    std::vector<Point> all;
+std::vector<LayoutPoint> Front::sorted() const {
+    std::vector<LayoutPoint> all;
     for (const auto& [count, stairs] : by_gpus_)
         for (const auto& [step, point] : stairs) all.push_back(point);
-    std::sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return better(Objective::Time, a, b); });
+    std::sort(all.begin(), all.end(),
+              [](const LayoutPoint& a, const LayoutPoint& b) { return better(Objective::Time, a, b); });
     return all;
 }
 

@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 /// A layout with what it comes to.
-struct Point {
+struct LayoutPoint {
     Layout layout;
     std::int64_t gpus = 1;
     std::size_t pool = 0;  ///< which of the request's clusters, where GPUs are unequal
@@ -28,7 +28,7 @@ struct RankKey {
 RankKey rank_key(Objective objective, std::int64_t gpus, Seconds step, Bytes peak);
 
 /// A total order: the key, then the layout's own values, so that a result does not depend on the order of search.
-bool better(Objective objective, const Point& a, const Point& b);
+bool better(Objective objective, const LayoutPoint& a, const LayoutPoint& b);
 
 /// The `keep` best points.
 class Ranking {
@@ -37,15 +37,15 @@ public:
 
     /// Whether a point of that key could still come in.
     bool wants(const RankKey& key) const { return points_.size() < keep_ || key <= worst_; }
-    void add(const Point& point);
+    void add(const LayoutPoint& point);
     void add(const Ranking& other);
     /// Best first.
-    std::vector<Point> sorted() const;
+    std::vector<LayoutPoint> sorted() const;
 
 private:
     Objective objective_;
     std::size_t keep_;
-    std::vector<Point> points_;  ///< a heap, the worst on top
+    std::vector<LayoutPoint> points_;  ///< a heap, the worst on top
     RankKey worst_;
 };
 
@@ -55,13 +55,13 @@ public:
     /// Whether a point of that time and memory, or any beyond it in both, is beaten already: some other one with no
     /// more GPUs is faster and no larger.
     bool beaten(std::int64_t gpus, Seconds step, Bytes peak) const;
-    void add(const Point& point);
+    void add(const LayoutPoint& point);
     void add(const Front& other);
     /// By time.
-    std::vector<Point> sorted() const;
+    std::vector<LayoutPoint> sorted() const;
 
 private:
-    using Stairs = std::map<Seconds, Point>;  ///< the longer, the leaner
+    using Stairs = std::map<Seconds, LayoutPoint>;  ///< the longer, the leaner
     static bool beaten(const Stairs& stairs, Seconds step, Bytes peak);
     std::map<std::int64_t, Stairs> by_gpus_;
 };

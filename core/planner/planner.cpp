@@ -13,7 +13,7 @@ namespace plimsoll {
 
 namespace {
 
-Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const Point& point) {
+Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const LayoutPoint& point) {
     const auto& pool = pools[point.pool];
     Candidate made;
     made.cluster = pool.cluster;

@@ -165,7 +165,7 @@ private:
         ++own_.counts.fitting;
         const bool ranked = own_.ranking.wants(rank_key(request_.objective, gpus, step, peak));
         if (!ranked && own_.front.beaten(gpus, step, peak)) return;
-        const Point point{layout, gpus, work.pool, step, peak};
+        const LayoutPoint point{layout, gpus, work.pool, step, peak};
         own_.front.add(point);
         if (ranked) own_.ranking.add(point);
     }
@@ -173,7 +173,7 @@ private:
     /// Keeps the leanest layout of those that do not fit: what to say when nothing does.
     void lean(const Work& work, const Layout& layout, Seconds step, Tools& tools) {
         const Bytes peak = tools.peaks.fullest(layout);
-        if (!leaner_known(peak)) own_.leanest = Point{layout, work.division.gpus, work.pool, step, peak};
+        if (!leaner_known(peak)) own_.leanest = LayoutPoint{layout, work.division.gpus, work.pool, step, peak};
     }
 
     /// Gives what was found to all, at most ten times a second.

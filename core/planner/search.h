@@ -24,7 +24,7 @@ Result<std::vector<Pool>> pools(const PlanRequest& request);
 struct Found {
     Ranking ranking;
     Front front;
-    std::optional<Point> leanest;  ///< of those that do not fit
+    std::optional<LayoutPoint> leanest;  ///< of those that do not fit
     SearchCounts counts;
 };
 

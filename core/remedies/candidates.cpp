@@ -21,7 +21,7 @@ public:
     void dtypes();
     void parallelism();
 
-    std::vector<Candidate> all;
+    std::vector<PlanChange> all;
 
 private:
     void add(std::string name, std::vector<std::string> settings, std::string reason, std::string source) {
@@ -179,7 +179,7 @@ void List::parallelism() {
 
 }  // namespace
 
-std::vector<Candidate> candidates(const Plan& plan) {
+std::vector<PlanChange> candidates(const Plan& plan) {
     List list(plan);
     list.recomputation();
     list.batch();

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-struct Candidate {
+struct PlanChange {
     std::string name;
     std::vector<std::string> settings;
     std::string reason;
@@ -19,6 +19,6 @@ struct Candidate {
 
 /// In the order of docs: recomputation, batch, sharding, offload, kernels, dtypes, parallelism. The global batch, the
 /// sequence and the cluster stay. Some may be impossible: check_plan says so after with_settings.
-std::vector<Candidate> candidates(const Plan& plan);
+std::vector<PlanChange> candidates(const Plan& plan);
 
 }  // namespace plimsoll

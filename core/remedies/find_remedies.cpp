@@ -24,7 +24,7 @@ struct Tried {
     Plan plan;
     Bytes total = 0, host = 0;
     StepTime cost;
-    std::vector<Candidate> steps;
+    std::vector<PlanChange> steps;
 };
 
 /// Nothing where the GPU is not known: then no change costs time.
@@ -50,7 +50,7 @@ public:
     }
     bool fits(const Tried& tried) const { return tried.total <= usable_; }
 
-    std::optional<Tried> change(const Tried& from, const Candidate& candidate);
+    std::optional<Tried> change(const Tried& from, const PlanChange& candidate);
     std::vector<Tried> changes(const Tried& from, bool exact_only);
     std::optional<Tried> cheapest(const std::vector<Tried>& singles, bool exact_only);
 
@@ -61,7 +61,7 @@ private:
     void keep(std::optional<Tried>& best, const Tried& tried) const {
         if (fits(tried) && (!best || price(tried) < price(*best))) best = tried;
     }
-    std::optional<Tried> replayed(const std::vector<Candidate>& steps);
+    std::optional<Tried> replayed(const std::vector<PlanChange>& steps);
     void descend(double tolerance, bool exact_only, const std::vector<Tried>& first, std::optional<Tried>& best);
     void thin_out(std::optional<Tried>& best);
 
@@ -71,7 +71,7 @@ private:
     Bytes least_;
 };
 
-std::optional<Tried> Search::change(const Tried& from, const Candidate& candidate) {
+std::optional<Tried> Search::change(const Tried& from, const PlanChange& candidate) {
     auto plan = with_settings(from.plan, candidate.settings);
     if (!plan || plan->layout.global_batch() != plan_.layout.global_batch()) return std::nullopt;
     const auto estimate = estimate_memory(*plan);  // checks the plan
@@ -86,7 +86,7 @@ std::optional<Tried> Search::change(const Tried& from, const Candidate& candidat
 
 std::vector<Tried> Search::changes(const Tried& from, bool exact_only) {
     std::vector<Tried> all;
-    for (const Candidate& candidate : candidates(from.plan)) {
+    for (const PlanChange& candidate : candidates(from.plan)) {
         if (exact_only && !candidate.exact) continue;
         if (auto tried = change(from, candidate); tried && tried->total < from.total) all.push_back(std::move(*tried));
     }
@@ -114,9 +114,9 @@ void Search::descend(double tolerance, bool exact_only, const std::vector<Tried>
     }
 }
 
-std::optional<Tried> Search::replayed(const std::vector<Candidate>& steps) {
+std::optional<Tried> Search::replayed(const std::vector<PlanChange>& steps) {
     Tried tried = base_;
-    for (const Candidate& step : steps) {
+    for (const PlanChange& step : steps) {
         auto next = change(tried, step);
         if (!next) return std::nullopt;
         tried = std::move(*next);
@@ -170,7 +170,7 @@ Remedy remedy_of(const Search& search, const Tried& tried) {
     remedy.fits = search.fits(tried);
     std::vector<std::string> reasons;
     for (std::size_t i = 0; i < tried.steps.size(); ++i) {
-        const Candidate& step = tried.steps[i];
+        const PlanChange& step = tried.steps[i];
         remedy.exact = remedy.exact && step.exact;
         // A later change may set all that this one set.
         std::vector<std::string> last;
