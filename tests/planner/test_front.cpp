@@ -9,11 +9,11 @@
 namespace plimsoll {
 namespace {
 
-std::vector<Point> some_points() {
+std::vector<LayoutPoint> some_points() {
     std::mt19937 random(7);
-    std::vector<Point> points;
+    std::vector<LayoutPoint> points;
     for (int i = 0; i < 400; ++i) {
-        Point p;
+        LayoutPoint p;
         p.gpus = 1 << random() % 3;
         p.step = 1.0 + static_cast<double>(random() % 40);
         p.peak = 1 + static_cast<Bytes>(random() % 40);
@@ -23,7 +23,7 @@ std::vector<Point> some_points() {
     return points;
 }
 
-bool beats(const Point& a, const Point& b) {
+bool beats(const LayoutPoint& a, const LayoutPoint& b) {
     return a.gpus <= b.gpus && a.step <= b.step && a.peak <= b.peak &&
            (a.gpus < b.gpus || a.step < b.step || a.peak < b.peak);
 }
@@ -34,10 +34,10 @@ TEST(Front, IsThePointsThatNoneBeats) {
     for (const auto& p : points) front.add(p);
     const auto kept = front.sorted();
     for (const auto& p : kept)
-        EXPECT_TRUE(std::none_of(points.begin(), points.end(), [&](const Point& other) { return beats(other, p); }));
+        EXPECT_TRUE(std::none_of(points.begin(), points.end(), [&](const LayoutPoint& other) { return beats(other, p); }));
     // Every other one is beaten by, or equal to, one that is kept.
     for (const auto& p : points)
-        EXPECT_TRUE(std::any_of(kept.begin(), kept.end(), [&](const Point& k) {
+        EXPECT_TRUE(std::any_of(kept.begin(), kept.end(), [&](const LayoutPoint& k) {
             return k.gpus <= p.gpus && k.step <= p.step && k.peak <= p.peak;
         }));
     auto backwards = points;

@@ -35,14 +35,14 @@ BruteForce brute_force(const PlanRequest& request, bool fewer = false) {
             ++all.fitting;
             auto hardware = *hardware_of(request.plan.cluster, plan.numerics.dtype);
             const auto report = step_time(plan, hardware, false);
-            const Point point{layout, gpus, 0, report->time.total(), estimate.fullest().total()};
+            const LayoutPoint point{layout, gpus, 0, report->time.total(), estimate.fullest().total()};
             all.ranking.add(point);
             all.front.add(point);
         }
     return all;
 }
 
-void expect_same(const std::vector<Candidate>& found, const std::vector<Point>& expected) {
+void expect_same(const std::vector<Candidate>& found, const std::vector<LayoutPoint>& expected) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
         EXPECT_EQ(layout_words(found[i].layout), layout_words(expected[i].layout)) << i;
