@@ -176,7 +176,10 @@ struct StepTimer::Impl {
             return in_pieces(collective, dense, bytes * held.dense) +
                    (held.experts > 0 ? in_pieces(collective, experts, bytes * held.experts) : 0);
         };
-        const auto reduce = [](const auto&... a) { return all_reduce_time(a...); };
+        const auto inside = plan.training.all_reduce_group;
+        const auto reduce = [&](const Hardware& h, const Group& group, double bytes) {
+            return inside > 0 ? grouped_all_reduce_time(h, group, inside, bytes) : all_reduce_time(h, group, bytes);
+        };
         const auto half = [](const auto&... a) { return all_gather_time(a...); };
         const Seconds backward = slowest.backward_input + slowest.backward_weight;
         auto& links = time.of(TimePart::Data);

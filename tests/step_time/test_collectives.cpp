@@ -45,6 +45,16 @@ TEST(AllReduce, HierarchicalIsInsideAndBetweenNodes) {
     EXPECT_DOUBLE_EQ(all_reduce_time(h, {32, 8}, 1e9, CollectiveKind::Hierarchical), inside + between);
 }
 
+TEST(AllReduce, TwoGroupsOfFourSendAsMuchAsOneOfEightInFewerHops) {
+    auto h = eight_a_node();
+    EXPECT_DOUBLE_EQ(grouped_all_reduce_time(h, {8, 8}, 4, 8e9), all_reduce_time(h, {8, 8}, 8e9, CollectiveKind::Flat));
+    h.efficiency.node_hop = 1e-5;
+    EXPECT_LT(grouped_all_reduce_time(h, {8, 8}, 4, 1e3), all_reduce_time(h, {8, 8}, 1e3, CollectiveKind::Flat));
+    // A size that does not divide the ranks means the ring.
+    EXPECT_EQ(grouped_all_reduce_time(h, {8, 8}, 3, 1e3), all_reduce_time(h, {8, 8}, 1e3, CollectiveKind::Flat));
+    EXPECT_EQ(grouped_all_reduce_time(h, {8, 8}, 8, 1e3), all_reduce_time(h, {8, 8}, 1e3, CollectiveKind::Flat));
+}
+
 TEST(AllReduce, TakesTheFastestWay) {
     auto h = eight_a_node();
     h.efficiency.nic_hop = 1e-5;
