@@ -324,6 +324,12 @@ Result<void> DistributedModel::step(double lr, double inv_scale, double clip_fac
     return experts_->share_parameters();
 }
 
+std::vector<DistributedModel::Run> DistributedModel::runs() const {
+    std::vector<Run> runs;
+    for (const Parameter& each : parameters_) runs.push_back({each.name, each.part.tensor, each.part.gradient});
+    return runs;
+}
+
 /// From flat runs (ZeRO) to this rank's slices of the parameters.
 Result<std::vector<Tensor>> DistributedModel::slices(const std::vector<Tensor>& runs) const {
     std::vector<Tensor> dense, experts;
