@@ -104,6 +104,13 @@ void GradientGuard::restore(State state) {
     losses_.restore(state_.losses);
 }
 
+void GradientGuard::go_on_after_rollback(const State& before) {
+    state_.rung = before.rung;
+    state_.clean_steps = before.clean_steps;
+    state_.rollbacks = before.rollbacks;
+    state_.lr_factor = before.lr_factor;
+}
+
 Json to_json(const GradientGuard::State& state) {
     return {{"norms", to_json(state.norms)},    {"losses", to_json(state.losses)}, {"rung", state.rung},
             {"clean_steps", state.clean_steps}, {"rollbacks", state.rollbacks},    {"lr_factor", state.lr_factor}};

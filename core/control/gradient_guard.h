@@ -60,6 +60,9 @@ public:
 
     const State& state() const { return state_; }
     void restore(State state);
+    /// After the state of the checkpoint was restored: its windows hold what came before it, since the steps after it
+    /// come again; ladder, rollbacks and cuts are those of `before`.
+    void go_on_after_rollback(const State& before);
 
 private:
     GuardDecision find(const GuardSample& sample, bool sampled);

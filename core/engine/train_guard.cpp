@@ -154,9 +154,9 @@ Result<void> TrainLoop::roll_back(const Step& step) {
         return tell_at(from, "rollback",
                        fmt::format("Step {}: there is no checkpoint to go back to; the batch was skipped.", from));
     }
-    const GradientGuard::State guard = guard_.state();
+    const GradientGuard::State before = guard_.state();
     if (auto loaded = load(*chosen); !loaded) return loaded;
-    guard_.restore(guard);
+    guard_.go_on_after_rollback(before);
     return tell("rollback",
                 fmt::format("Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} "
                             "is left out.",

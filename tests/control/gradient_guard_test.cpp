@@ -162,6 +162,22 @@ TEST(GradientGuard, SamplesAreTakenEverySoManySteps) {
     EXPECT_EQ(guard.decide({25, 2, 50}).finding, GuardFinding::GradientSpike);
 }
 
+TEST(GradientGuard, AfterARollbackTheWindowsAreTheCheckpointsAndTheLadderGoesOn) {
+    Guard settings = every_step();
+    settings.cut_lr = settings.rollback = true;
+    Watched w(settings);
+    const GradientGuard::State checkpoint = w.guard.state();
+    w.pass(5);
+    EXPECT_THAT(w.actions(2), ElementsAre(GuardAction::CutLr, GuardAction::Rollback));
+    const GradientGuard::State before = w.guard.state();
+    w.guard.restore(checkpoint);
+    w.guard.go_on_after_rollback(before);
+    EXPECT_EQ(w.guard.state().norms, checkpoint.norms);
+    EXPECT_EQ(w.guard.state().rollbacks, 1);
+    EXPECT_DOUBLE_EQ(w.guard.lr_factor(), 0.8);
+    EXPECT_THAT(w.actions(1), ElementsAre(GuardAction::Rollback));
+}
+
 TEST(GradientGuard, ReplaysFromItsStateAndItsRecords) {
     Guard settings = every_step();
     settings.clip = settings.cut_lr = true;
