@@ -25,6 +25,8 @@ protected:
         plan.layout.dp = plan.cluster.gpus_per_node = 2;
         plan.layout.micro_batch = 4;
         plan.training.steps = steps;
+        plan.training.validate_every = steps;
+        plan.data.validation_fraction = 0.2;
         plan.optimizer.lr = 5e-3;
         plan.guard.every = 1;
         plan.guard.warmup = 10;
@@ -48,11 +50,10 @@ protected:
         for (const int code : codes) EXPECT_EQ(code, 0) << last_line_;
         return recorded(run(name), static_cast<int>(plan.layout.world_size()));
     }
+    /// Over the validation part: a fault moves the batches of the steps behind it.
     static double last_loss(const SeriesStore& store) {
-        const auto losses = values(store, "loss");
-        double sum = 0;
-        for (std::size_t i = losses.size() - 5; i < losses.size(); ++i) sum += losses[i];
-        return sum / 5;
+        const auto losses = values(store, "validation_loss");
+        return losses.empty() ? std::nan("") : losses.back();
     }
     /// Of the same plan without the fault.
     double clean_loss(const Plan& plan) { return last_loss(finish("clean", plan, "")); }
@@ -144,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(All, Spikes,
 TEST_F(Guarded, ACutHoldsForTheRestOfTheRun) {
     Plan guarded = plan();
     guarded.guard.cut_lr = true;
-    guarded.training.steps = 200;
+    guarded.optimizer.lr = 2e-2;
+    guarded.lr.kind = LrKind::Constant;  // with no fall of its own at the end
     const SeriesStore store = finish("cut", guarded, "spike@step=40,factor=1000");
     EXPECT_EQ(only(store, "spike", 1)[0].details.at("lr_factor"), 0.8);
     const SeriesStore clean = finish("clean", guarded, "");
@@ -228,8 +230,8 @@ TEST_P(Scaled, Fp16ConvergesFromAScaleThatIsTooHigh) {
     const auto rates = values(store, "lr"), scales = values(store, "loss_scale");
     EXPECT_EQ(rates.front(), rates.at(5)) << "the schedule waits while updates are skipped";
     EXPECT_LT(scales.back(), std::exp2(30));
-    Plan exact = plan();
-    EXPECT_LT(last_loss(store), clean_loss(exact) * 1.02);
+    // Some twenty skipped batches move those behind them, which alone changes the end by 3 % here.
+    EXPECT_LT(last_loss(store), clean_loss(plan()) * 1.05);
 }
 
 INSTANTIATE_TEST_SUITE_P(
