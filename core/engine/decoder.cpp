@@ -147,6 +147,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
         if (positions_) x = x + positions_->forward(in.places.defined() ? in.places : positions);
         const double p = is_training() ? context_.plan->model.dropout : 0;
         x = leave(0, dropout(x, p, key.in_layer(-1), DropoutSite::Embedding, in.places, in.whole));
+        x = context_.probe->passed(embedding_layer, x);
     } else {
         in = layer_input(x, positions, key);
     }
@@ -160,6 +161,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
         };
         x = enter(i + 1, x);
         x = leave(i + 1, recomputes(number) ? recompute(run, {x}) : run({x}));
+        x = context_.probe->passed(static_cast<std::int32_t>(number), x);
     }
     return x;
 }

@@ -26,6 +26,13 @@ bool splits_backward(const PipelineSchedule& schedule, int rank) {
     return std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.kind == OpKind::BackwardWeight; });
 }
 
+/// A vector counts as a vector wherever it is.
+double lr_multiplier(const Optimizer& settings, const std::string& name, bool matrix) {
+    if (!matrix) return settings.vector_lr;
+    const std::string layer = Decoder::layer_of(name);
+    return layer == "embed" ? settings.embedding_lr : layer == "head" ? settings.head_lr : 1;
+}
+
 Result<void> sum_flat(std::vector<Tensor> tensors, Collectives& ranks) {
     if (tensors.empty() || ranks.world_size() == 1) return {};
     const torch::NoGradGuard no_grad;
@@ -289,6 +296,7 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
         part.name = parameter.name;
         part.parameter = parameter.part.tensor;
         part.decay = parameter.shard.whole.size() >= 2;
+        part.lr_multiplier = lr_multiplier(settings, parameter.name, part.decay);
         part.rows = parameter.shard.whole.front();
         part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
         parts.push_back(std::move(part));
@@ -314,6 +322,12 @@ Result<void> DistributedModel::step(double lr, double inv_scale, double clip_fac
     }
     if (auto shared = dense_->share_parameters(); !shared || !experts_) return shared;
     return experts_->share_parameters();
+}
+
+std::vector<DistributedModel::Run> DistributedModel::runs() const {
+    std::vector<Run> runs;
+    for (const Parameter& each : parameters_) runs.push_back({each.name, each.part.tensor, each.part.gradient});
+    return runs;
 }
 
 /// From flat runs (ZeRO) to this rank's slices of the parameters.

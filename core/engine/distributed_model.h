@@ -50,6 +50,12 @@ public:
     Result<void> make_optimizer(const Optimizer& settings);
     /// One update of this rank's parts, then everyone's to everyone.
     Result<void> step(double lr, double inv_scale, double clip_factor);
+    /// This rank's runs of parameters and their gradients.
+    struct Run {
+        std::string name;
+        torch::Tensor parameter, gradient;
+    };
+    std::vector<Run> runs() const;
     std::int64_t optimizer_steps() const { return optimizer_->steps(); }
 
     /// Whole tensors in Hugging Face's names and shapes, on rank 0 of the mesh (elsewhere nothing): the weights, or the
