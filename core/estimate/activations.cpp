@@ -25,7 +25,8 @@ struct Sizes {
           k(share(plan.model.num_kv_heads, t) * plan.model.head_size()),
           f(share(plan.model.ffn_hidden_size, t)),
           mask(plan.model.dropout > 0 ? mask_bytes(plan) : 0),
-          eager(plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0)),
+          eager(plan.layout.cp == 1 &&
+                (plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0))),
           repeated(plan.model.num_kv_heads < plan.model.num_heads),
           routed(plan.model.moe() ? plan.model.experts_per_token : 1),
           own_experts(plan.model.moe() ? share(plan.model.num_experts, plan.layout.ep) : Count(1)),
@@ -40,7 +41,7 @@ struct Sizes {
     std::int64_t e, t, sigma;
     Count s, keys, sb, h, heads, q, k, f;
     std::int64_t mask;  ///< bytes of a dropout mask's element; 0 without dropout
-    bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout)
+    bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout; a ring keeps none)
     bool repeated;      ///< grouped-query attention
     Count routed;       ///< experts that a token goes through; 1 when dense
     Count own_experts;  ///< on the rank; 1 when dense
@@ -55,15 +56,16 @@ public:
         after_core_ = false;
         norm(norm_input);
         add("q, k, v input", SavedKind::Block, z_.gathered());
-        add("q, k and v", SavedKind::Block, z_.e * z_.sb * (z_.q + 2 * z_.k));
+        add("q, k and v", SavedKind::Projections, z_.e * z_.sb * (z_.q + 2 * z_.k));
         core();
         after_core_ = true;
-        add("output projection input", SavedKind::Block, z_.e * z_.sb * z_.q);
+        add("output projection input", SavedKind::AttentionOutput, z_.e * z_.sb * z_.q);
         dropout("attention dropout mask");
     }
 
     void mlp(bool t5) {
-        norm(SavedKind::Block);
+        in_mlp_ = true;
+        norm(SavedKind::SublayerInput);
         add("MLP input", SavedKind::Block, z_.gathered());
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
@@ -81,7 +83,7 @@ private:
     void add(std::string_view what, SavedKind kind, Count bytes) { add(what, kind, bytes, z_.e); }
     /// With the bytes of an element that can be compressed, or 0.
     void add(std::string_view what, SavedKind kind, Count bytes, std::int64_t element) {
-        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_});
+        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_, in_mlp_});
     }
 
     void norm(SavedKind input) {
@@ -91,7 +93,7 @@ private:
 
     void core() {
         if (!z_.eager) {
-            add("log-sum-exp", SavedKind::AttentionCore, 4 * z_.heads * z_.sb, 0);
+            add("log-sum-exp", SavedKind::LogSumExp, 4 * z_.heads * z_.sb, 0);
             return;
         }
         add("softmax output", SavedKind::AttentionCore, z_.e * z_.scores());
@@ -126,7 +128,7 @@ private:
     const Model& model_;
     Sizes z_;
     std::vector<SavedTensor> tensors_;
-    bool after_core_ = false, routed_ = false;
+    bool after_core_ = false, routed_ = false, in_mlp_ = false;
 };
 
 /// oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.
@@ -143,7 +145,8 @@ Count last_product(const Plan& plan) {
 bool is_kept(SavedKind kind, Recompute mode) {
     if (mode == Recompute::None) return true;
     if (mode == Recompute::Full) return kind == SavedKind::Input;
-    return kind != SavedKind::AttentionCore;
+    if (mode == Recompute::Selective) return kind != SavedKind::AttentionCore && kind != SavedKind::LogSumExp;
+    return kind != SavedKind::Block && kind != SavedKind::AttentionCore && kind != SavedKind::Statistics;
 }
 
 }  // namespace
@@ -152,7 +155,7 @@ std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind) {
     const bool t5 = kind != LayerKind::Decoder;
     LayerList list(plan);
     list.attention(SavedKind::Input);
-    if (kind == LayerKind::T5Decoder) list.attention(SavedKind::Block);
+    if (kind == LayerKind::T5Decoder) list.attention(SavedKind::SublayerInput);
     list.mlp(t5);
     return list.take();
 }
@@ -198,14 +201,21 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     const Count scores = z.eager ? z.e * z.scores() : Count(0);
     const Count in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
     const Count again = kept(tensors, Recompute::None) - kept(tensors, mode);
+    Count mlp_again;
+    for (const auto& tensor : tensors)
+        if (tensor.in_mlp && !is_kept(tensor.kind, mode)) mlp_again += tensor.bytes;
 
     const Count op = std::max((plan.model.gated_mlp() ? 2 : 1) * inner, z.eager ? scores : 2 * queries + 2 * keys);
-    const Count unpacked = !packed ? Count(0) : mode == Recompute::Full ? h : op;
+    const Count unpacked = !packed                   ? Count(0)
+                           : mode == Recompute::Full ? h
+                           : mode == Recompute::Mlp  ? h + 2 * queries + 2 * keys
+                                                     : op;
 
     // Differences stop at 0: what is freed can exceed what the attention core needs, and the MLP is then the peak.
     if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h + unpacked;
     if (mode == Recompute::Selective)
         return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core) + unpacked;
+    if (mode == Recompute::Mlp) return std::max(mlp_again + in_mlp + h, again - mlp_again + in_core + 2 * h) + unpacked;
     return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core) + unpacked;
 }
 

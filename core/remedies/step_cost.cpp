@@ -73,11 +73,12 @@ struct Sizes {
 void compute(const Plan& plan, const Sizes& z, const StepRates& rates, StepCost& cost) {
     const auto decoder = layer_flops(plan, true), encoder = layer_flops(plan, false);
     const double all = number(z.decoders) * decoder.total() + number(z.encoders) * encoder.total();
-    const double core = number(z.decoders) * decoder.attention_core + number(z.encoders) * encoder.attention_core;
+    const double again = number(z.decoders) * recomputed_flops(decoder, z.layout.recompute) +
+                         number(z.encoders) * recomputed_flops(encoder, z.layout.recompute);
     const double head = 2 * z.hidden * number(plan.model.vocab_size);
     const double per_flop = z.tokens * z.micro_batches / number(z.layout.tp * z.layout.pp) / rates.flops;
     cost.of(StepPart::Matmuls) = 3 * (all + head) * per_flop;
-    cost.of(StepPart::Recompute) = z.again * (z.layout.recompute == Recompute::Full ? all : core) * per_flop;
+    cost.of(StepPart::Recompute) = z.again * again * per_flop;
 
     const double head_weights = z.hidden * number(plan.model.vocab_size) / number(z.layout.tp * z.layout.pp);
     cost.of(StepPart::Weights) =
@@ -103,9 +104,13 @@ void links(const Plan& plan, const Sizes& z, const StepRates& rates, StepCost& c
     cost.of(StepPart::Data) = ring(z.shards) * sent / data_link;
 
     const double activation = z.e * z.tokens * z.hidden;
-    const double full = layout.recompute == Recompute::Full ? z.again : 0;
+    // Full recomputation sums both branches again; the sublayers' ends are left out, and with sequence parallelism
+    // their inputs are gathered again (half a sum each).
+    const double repeated = layout.recompute == Recompute::Full                              ? 2
+                            : layout.recompute == Recompute::Mlp && layout.sequence_parallel ? 1
+                                                                                             : 0;
     cost.of(StepPart::Tensor) =
-        z.micro_batches * z.layers * (4 + 2 * full) * 2 * ring(layout.tp) * activation / link(layout.tp);
+        z.micro_batches * z.layers * (4 + repeated * z.again) * 2 * ring(layout.tp) * activation / link(layout.tp);
     if (layout.pp > 1)
         cost.of(StepPart::Pipeline) = z.micro_batches * 2 * activation / number(layout.tp) / link(layout.world_size());
     const double kv =

@@ -120,6 +120,19 @@ TEST(SavedTensors, SelectiveRecomputationKeepsUnrepeatedHeads) {
     EXPECT_EQ(layer(eager, Recompute::Selective), layer(gpu_plan("llama-3-8b"), Recompute::Selective));
 }
 
+TEST(SavedTensors, RecomputingTheMlpKeepsWhatAttentionReadsAndBothInputs) {
+    const std::int64_t sb = 2048, h = 4096, q = 4096, k = 1024, a = 32;
+    EXPECT_EQ(layer(gpu_plan("llama-3-8b"), Recompute::Mlp), 2 * sb * (2 * h + 2 * q + 2 * k) + 4 * a * sb);
+    // The softmax is made again, so nothing of it stays.
+    const auto eager = gpu_plan("llama-3-8b", {"numerics.attention=eager"});
+    EXPECT_EQ(layer(eager, Recompute::Mlp), 2 * sb * (2 * h + 2 * q + 2 * k));
+    // Two attentions and an MLP.
+    const auto t5 = gpu_plan("t5-11b", {"numerics.attention=eager"});
+    const auto tensors = saved_tensors(t5, LayerKind::T5Decoder);
+    const std::int64_t s = t5.data.sequence_length * t5.layout.micro_batch, width = 128 * 128;
+    EXPECT_EQ(without_statistics(tensors, Recompute::Mlp).value(), 2 * s * (3 * 1024 + 2 * 4 * width));
+}
+
 TEST(BackwardPeak, HoldsTheMlpGradientsAndTheRecomputedLayer) {
     const auto plan = gpu_plan("llama-3-8b");
     const auto tensors = saved_tensors(plan, LayerKind::Decoder);
