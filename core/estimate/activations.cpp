@@ -149,6 +149,44 @@ bool is_kept(SavedKind kind, Recompute mode) {
     return kind != SavedKind::Block && kind != SavedKind::AttentionCore && kind != SavedKind::Statistics;
 }
 
+/// What the two halves of a layer's backward need beyond what they keep or compute again, and the gradients between.
+struct BackwardHalves {
+    explicit BackwardHalves(const Plan& plan) {
+        const Sizes z(plan);
+        const Count queries = z.e * z.sb * z.q;
+        const Count matrix = z.e * z.h * z.f;
+        const Count mask = share(z.mask * z.sb * z.h, z.sigma);
+        const Count inner = share(z.inner(), z.own_experts.value());
+        const Count at_down = inner + last_product(plan);
+        const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
+        // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
+        in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
+        const Count scores = z.eager ? z.e * z.scores() : Count(0);
+        in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
+    }
+    Count in_mlp, in_core;
+};
+
+Count again_in_mlp(const std::vector<SavedTensor>& tensors, Recompute mode) {
+    Count sum;
+    for (const auto& tensor : tensors)
+        if (tensor.in_mlp && !is_kept(tensor.kind, mode)) sum += tensor.bytes;
+    return sum;
+}
+
+/// Recompute::Mlp goes through the MLP, then through attention, each with what it computes again.
+struct MlpModeHalves {
+    MlpModeHalves(const Plan& plan, const std::vector<SavedTensor>& tensors) {
+        const Sizes z(plan);
+        const BackwardHalves halves(plan);
+        const Count mlp_again = again_in_mlp(tensors, Recompute::Mlp);
+        const Count again = kept(tensors, Recompute::None) - kept(tensors, Recompute::Mlp);
+        mlp = mlp_again + halves.in_mlp + z.hidden();
+        attention = again - mlp_again + halves.in_core + 2 * z.hidden() + (z.eager ? z.e * z.sb * z.q : Count(0));
+    }
+    Count mlp, attention;
+};
+
 }  // namespace
 
 std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind) {
@@ -179,9 +217,13 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode) {
 
 Count before_first_gradient(const Plan& plan) {
     const Sizes z(plan);
-    if (!plan.model.moe()) return plan.model.gated_mlp() ? Count(0) : last_product(plan);
     const Count rows = z.routed * z.e * z.sb * z.h, inner = share(z.inner(), z.own_experts.value());
-    return share(7 * rows, 2) - 2 * inner - z.hidden();
+    const Count routed = share(7 * rows, 2) - 2 * inner - z.hidden();
+    const Count free = plan.model.moe() ? routed : plan.model.gated_mlp() ? Count(0) : last_product(plan);
+    if (plan.layout.recompute != Recompute::Mlp) return free;
+    // Attention, whose gradients come later, may need about as much.
+    const MlpModeHalves halves(plan, saved_tensors(plan, LayerKind::Decoder));
+    return std::min(free, halves.mlp - halves.attention);
 }
 
 Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode) {
@@ -191,20 +233,11 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     for (const auto& tensor : packed&& mode != Recompute::Full ? compressed(tensors) : tensors)
         if (tensor.after_core) after_core += tensor.bytes;
     const Count h = z.hidden(), queries = z.e * z.sb * z.q, keys = z.e * z.sb * z.k;
-    const Count matrix = z.e * z.h * z.f;
-    const Count mask = share(z.mask * z.sb * z.h, z.sigma);
+    const BackwardHalves halves(plan);
+    const Count in_mlp = halves.in_mlp, in_core = halves.in_core;
     const Count inner = share(z.inner(), z.own_experts.value());
-    const Count at_down = inner + last_product(plan);
-    const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
-    // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
-    const Count in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
     const Count scores = z.eager ? z.e * z.scores() : Count(0);
-    const Count in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
     const Count again = kept(tensors, Recompute::None) - kept(tensors, mode);
-    Count mlp_again;
-    for (const auto& tensor : tensors)
-        if (tensor.in_mlp && !is_kept(tensor.kind, mode)) mlp_again += tensor.bytes;
-
     const Count op = std::max((plan.model.gated_mlp() ? 2 : 1) * inner, z.eager ? scores : 2 * queries + 2 * keys);
     const Count unpacked = !packed                   ? Count(0)
                            : mode == Recompute::Full ? h
@@ -215,7 +248,10 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h + unpacked;
     if (mode == Recompute::Selective)
         return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core) + unpacked;
-    if (mode == Recompute::Mlp) return std::max(mlp_again + in_mlp + h, again - mlp_again + in_core + 2 * h) + unpacked;
+    if (mode == Recompute::Mlp) {
+        const MlpModeHalves both(plan, tensors);
+        return std::max(both.mlp, both.attention) + unpacked;
+    }
     return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core) + unpacked;
 }
 

@@ -94,7 +94,7 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 ///     none          max(M, C) + H
 ///     selective     max(M + H, the core again + C + H + 3 Q + 2 K)
 ///     full          the layer again + max(M + 2 H, C + 3 H)
-///     mlp           max(the MLP again + M + H, the attention again + C + 2 H)
+///     mlp           max(the MLP again + M + H, the attention again + C + 2 H, with eager attention + Q)
 ///
 /// With layout.compress_activations each op's tensors are unpacked for its backward: U = max(F, twice with a gated MLP;
 /// 2 Q + 2 K, eager S) comes on top, A counts as compressed, and full recomputation unpacks the layer's input, H, and
