@@ -148,7 +148,9 @@ void add_bench(CLI::App& app, Work& work) {
         ->type_name("SETTINGS")
         ->allow_extra_args(false);
     train->footer(
-        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads.");
+        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads, "
+        "--set "
+        "all-reduce the two-level gradient all-reduce with the flat one over four ranks.");
     train->callback([arguments, &work] { work = [arguments] { return bench_train(*arguments); }; });
 
     CLI::App* buckets =

@@ -227,8 +227,9 @@ Tensor Decoder::forward(const Tensor& tokens) {
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding) {
     auto decoder = std::make_shared<Decoder>(context, stage, std::move(embedding));
+    if (context.parameters.later) return decoder;
     // A tensor without memory (a dry run) has no numbers to set.
-    if (!context.parameters.device().is_meta()) initialize(*decoder, context.plan->model, seed);
+    if (!context.parameters.options.device().is_meta()) initialize(*decoder, context.plan->model, seed);
     decoder->to(scalar_type(context.plan->numerics.dtype));
     return decoder;
 }

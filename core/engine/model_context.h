@@ -9,6 +9,7 @@
 #include "core/engine/deferred_weights.h"
 #include "core/engine/layer_probe.h"
 #include "core/engine/mesh.h"
+#include "core/engine/shard.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
@@ -16,8 +17,7 @@ namespace plimsoll::engine {
 struct ModelContext {
     const Plan* plan;
     const Mesh* mesh;
-    /// Where parameters are made: in fp32 on the CPU, whence they go where they are trained.
-    torch::TensorOptions parameters = torch::dtype(torch::kFloat);
+    ParameterMemory parameters;
     Recompute recompute = Recompute::None;  ///< of this pipeline stage
     /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
     std::shared_ptr<DeferredWeights> deferred;

@@ -103,6 +103,7 @@ protected:
 private:
     friend Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart>, const Optimizer&,
                                                                     PartSums*, std::unique_ptr<StateStore>);
+    bool takes_states() const { return store_ != nullptr && store_->takes_states(); }
     bool is_copy(std::size_t index) const { return !masters_[index].is_alias_of(parts_[index].parameter); }
     std::vector<OptimizerState> states_of(std::size_t index) const;
 

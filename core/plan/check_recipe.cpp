@@ -9,11 +9,10 @@ namespace {
 void check_offload(Problems& problems, const Plan& plan) {
     const Layout& layout = plan.layout;
     const bool on_cpu = plan.cluster.gpu == "cpu";
-    if (on_cpu && (layout.offload_optimizer == Offload::Cpu || layout.offload_parameters != Offload::None)) {
+    if (on_cpu && (layout.offload_optimizer == Offload::Cpu || layout.offload_parameters == Offload::Cpu)) {
         const bool optimizer = layout.offload_optimizer == Offload::Cpu;
         problems.add(optimizer ? "layout.offload_optimizer" : "layout.offload_parameters",
-                     "offload moves states from the GPU to the host, but cluster.gpu is cpu; set it to none{}",
-                     optimizer ? " or nvme" : "");
+                     "offload moves states from the GPU to the host, but cluster.gpu is cpu; set it to none or nvme");
         return;
     }
     if (layout.offload_optimizer != Offload::None && layout.zero_stage < 1) {

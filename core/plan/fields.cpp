@@ -37,7 +37,8 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
     v.choice("split", layout.split, split_names,
              "How layers are dealt to pipeline stages: as many on each, or so that the slowest stage is fastest");
     v.choice("recompute", layout.recompute, recompute_names,
-             "Activations computed again in the backward pass in place of kept");
+             "Activations computed again in the backward pass in place of kept: selective those of the attention core, "
+             "full all of a layer, mlp its norms and the MLP up to its last product");
     v.integer("recompute_every", layout.recompute_every, size,
               "Under full recomputation every so-many-th layer is computed again; the others keep all");
     v.integer("recompute_stages", layout.recompute_stages, {0, 1'048'576},

@@ -29,8 +29,17 @@ inline constexpr std::array<std::string_view, 12> schedule_names{
     "gpipe", "1f1b", "interleaved-1f1b", "breadth-first", "zb-h1",     "zb-h2", "zb-1p",
     "zb-2p", "zb-v", "v-half",           "v-min",         "dualpipe-v"};
 
-enum class Recompute { None, Selective, Full };
-inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+/// What a layer computes again in the backward pass in place of keeping it.
+enum class Recompute {
+    None,
+    Selective,  ///< the attention core: scores and what is made of them (Korthikanti 2022)
+    Full,       ///< all: only the layer's input stays (Chen 2016)
+    Mlp,        ///< the norms and the MLP but for its last product; of attention no product
+};
+inline constexpr std::array<std::string_view, 4> recompute_names{"none", "selective", "full", "mlp"};
+/// By Recompute.
+template <class T>
+using ByRecompute = std::array<T, recompute_names.size()>;
 
 /// How layers are dealt to pipeline stages.
 enum class Split {

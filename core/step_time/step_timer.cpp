@@ -69,7 +69,7 @@ StageWork work_of(const Stage& stage, const LayerParts& parts, Recompute recompu
     const auto add = [&](const LayerTime& layer, double layers, double recomputed) {
         const auto forward = times(layer.forward, layers), input = times(layer.backward_input, layers),
                    weight = times(layer.backward_weight, layers);
-        const Seconds again = recomputed * (recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
+        const Seconds again = recomputed * layer.again[static_cast<std::size_t>(recompute)];
         work.pass += forward;
         work.pass += input;
         work.pass += weight;
@@ -280,9 +280,7 @@ Seconds StepTimer::at_least(const Layout& layout) {
     const auto layers = number(self.plan.model.num_layers);
     const bool every = layout.recompute_stages == 0 && layout.recompute_every <= 1;
     const auto of = [&](const LayerTime& t) {
-        const Seconds again = !every || layout.recompute == Recompute::None ? 0
-                              : layout.recompute == Recompute::Full         ? t.forward.total()
-                                                                            : t.core.total();
+        const Seconds again = every ? t.again[static_cast<std::size_t>(layout.recompute)] : 0;
         return t.forward.total() + t.backward() + again;
     };
     Seconds all = layers * of(parts.decoder);

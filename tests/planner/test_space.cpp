@@ -31,7 +31,7 @@ Keys by_trying(const PlanRequest& request, std::int64_t gpus) {
             for (std::int64_t cp = 1; tp * pp * cp <= gpus; ++cp)
                 for (std::int64_t ep = 1; ep <= (plan.model.moe() ? gpus : 1); ++ep)
                     for (std::int64_t micro = 1; micro <= batch; ++micro)
-                        for (int choice = 0; choice < 2 * 4 * 3 * 2; ++choice)
+                        for (int choice = 0; choice < 2 * 4 * 4 * 2; ++choice)
                             for (std::size_t kind = 0; kind < schedule_names.size(); ++kind)
                                 for (std::int64_t chunks = 1; chunks <= layers; ++chunks) {
                                     Layout& l = plan.layout;
@@ -49,8 +49,8 @@ Keys by_trying(const PlanRequest& request, std::int64_t gpus) {
                                     l.chunks = takes_chunks(l.schedule) ? chunks : 2;
                                     l.sequence_parallel = choice % 2 == 1;
                                     l.zero_stage = choice / 2 % 4;
-                                    l.recompute = static_cast<Recompute>(choice / 8 % 3);
-                                    l.offload_optimizer = choice / 24 == 1 ? Offload::Cpu : Offload::None;
+                                    l.recompute = static_cast<Recompute>(choice / 8 % 4);
+                                    l.offload_optimizer = choice / 32 == 1 ? Offload::Cpu : Offload::None;
                                     if (!check_plan(plan).empty()) continue;
                                     if (pp > 1 && !make_schedule(l.schedule, {static_cast<int>(pp),
                                                                               static_cast<int>(l.accumulation),
