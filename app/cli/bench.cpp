@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll bench: variants of a plan, measured in real short runs.
+#include "app/cli/bench_calibrate.h"
 #include "app/cli/bench_report.h"
 #include "app/cli/plan_arguments.h"
 #include "app/cli/terminal.h"
@@ -115,7 +116,26 @@ void add_common(CLI::App& command, Arguments& arguments, const std::vector<std::
 
 void add_bench(CLI::App& app, Work& work) {
     CLI::App* bench = add_command(app, "bench", "Measure variants of a plan in real short runs on this machine");
-    bench->require_subcommand(1);
+    bench->require_subcommand(0, 1);
+    const auto calibration = std::make_shared<CalibrateArguments>();
+    bench->add_flag("--calibrate", calibration->calibrate,
+                    "Fit the rates of this machine to short runs; step times and plans for it then use them");
+    bench->add_option("--gpu", calibration->gpu, "With --calibrate: \"cpu\", or a GPU of this machine by name")
+        ->capture_default_str()
+        ->needs("--calibrate");
+    bench->add_option("--steps", calibration->steps, "With --calibrate: steps of each run")
+        ->capture_default_str()
+        ->needs("--calibrate");
+    bench->add_option("--rounds", calibration->rounds, "With --calibrate: how often each is run")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000))
+        ->needs("--calibrate");
+    bench->add_flag("--json", calibration->json, "With --calibrate: JSON")->needs("--calibrate");
+    bench->callback([calibration, bench, &work] {
+        if (!bench->get_subcommands().empty()) return;
+        if (!calibration->calibrate) throw CLI::RequiredError("train, buckets or --calibrate");
+        work = [calibration] { return calibrate(*calibration); };
+    });
 
     CLI::App* train =
         add_command(*bench, "train", "Tokens/s, peak memory beside its estimate, and loss of a plan and its variants");
@@ -128,7 +148,9 @@ void add_bench(CLI::App& app, Work& work) {
         ->type_name("SETTINGS")
         ->allow_extra_args(false);
     train->footer(
-        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads.");
+        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads, "
+        "--set "
+        "all-reduce the two-level gradient all-reduce with the flat one over four ranks.");
     train->callback([arguments, &work] { work = [arguments] { return bench_train(*arguments); }; });
 
     CLI::App* buckets =

@@ -65,6 +65,12 @@ Result<Variant> make_variant(const Plan& base, const std::string& name, const st
 }
 
 std::vector<std::string> settings_of_set(const std::string& set) {
+    // Gradients that weigh more than the few tokens that they come from.
+    if (set == "all-reduce") {
+        return {"model.hidden_size=256", "model.ffn_hidden_size=704", "model.num_layers=8",
+                "layout.dp=4",           "cluster.gpus_per_node=4",   "data.sequence_length=32",
+                "layout.micro_batch=1",  "layout.accumulation=1"};
+    }
     if (set != "recompute") return {};
     // Many thin layers, so that what the layers keep is most of the memory; with eager attention, whose scores are what
     // selective recomputation is for.
@@ -79,7 +85,12 @@ Result<std::vector<Variant>> variants_of_set(const std::string& set, const Plan&
                                     {"full, every 2nd", "layout.recompute=full layout.recompute_every=2"},
                                     {"full, every 4th", "layout.recompute=full layout.recompute_every=4"},
                                     {"full, every 8th", "layout.recompute=full layout.recompute_every=8"},
-                                    {"selective", "layout.recompute=selective"}});
+                                    {"selective", "layout.recompute=selective"},
+                                    {"mlp", "layout.recompute=mlp"}});
+    }
+    if (set == "all-reduce") {
+        return make_variants(base,
+                             {{"flat", "training.all_reduce_group=0"}, {"groups of 2", "training.all_reduce_group=2"}});
     }
     const std::int64_t sequences = base.layout.global_batch();
     if (sequences % 2 != 0) {

@@ -23,7 +23,7 @@ Result<Plan> for_bench(Plan plan, std::int64_t steps);
 Result<Variant> make_variant(const Plan& base, const std::string& name, const std::string& settings);
 
 /// Names of the built-in sets, for --set.
-inline const std::vector<std::string> bench_sets{"recompute", "data-parallel"};
+inline const std::vector<std::string> bench_sets{"recompute", "data-parallel", "all-reduce"};
 /// Settings that make the default plan into the one that a set is about.
 std::vector<std::string> settings_of_set(const std::string& set);
 Result<std::vector<Variant>> variants_of_set(const std::string& set, const Plan& base);

@@ -121,7 +121,7 @@ Result<int> plan_model(const Arguments& arguments) {
         say(to_json(*request, *result).dump(2) + "\n");
     else
         say(plan_report(*request, *result, arguments.show));
-    return result->ranked.empty() ? 1 : 0;
+    return result->ranked.empty() ? 2 : 0;
 }
 
 }  // namespace

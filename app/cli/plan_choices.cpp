@@ -60,7 +60,7 @@ void add_choices(CLI::App& command, ChoiceTexts& t) {
     add("--chunks", t.chunks, "Stages a rank holds");
     add("--sequence-parallel", t.sequence_parallel, "true, false");
     add("--schedule", t.schedule, "gpipe, 1f1b, interleaved-1f1b, …; none: all but zb-1p and zb-2p");
-    add("--recompute", t.recompute, "none, selective, full");
+    add("--recompute", t.recompute, "none, selective, full, mlp");
     add("--offload", t.offload, "Optimizer: none, cpu, nvme");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll train: starts a run and shows how it goes until it ends.
+#include <cstdlib>
 #include <optional>
 
 #include "app/cli/interrupt.h"
@@ -8,6 +9,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/terminal.h"
 #include "core/calibration/peak_record.h"
+#include "core/control/fault.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -21,6 +23,7 @@ struct Arguments {
     std::string run;
     bool resume = false;
     bool detach = false;
+    std::string faults;
 };
 
 Result<Plan> with_options(Plan plan, const Arguments& arguments) {
@@ -102,6 +105,9 @@ Result<int> watch_over(const RunFolder& run, const Plan& plan) {
 }
 
 Result<int> train(Arguments& arguments) {
+    if (const auto faults = parse_faults(arguments.faults); !faults) return tl::unexpected(faults.error());
+    // The workers read it.
+    if (!arguments.faults.empty()) ::setenv("PLIMSOLL_INJECT", arguments.faults.c_str(), 1);
     const auto found = plan_and_folder(arguments);
     if (!found) return tl::unexpected(found.error());
     const auto& [plan, folder] = *found;
@@ -143,6 +149,7 @@ void add_train(CLI::App& app, Work& work) {
     command->add_flag("--resume", arguments->resume,
                       "Go on with the run in --run (the latest without it) from its last checkpoint");
     command->add_flag("--detach", arguments->detach, "Start it in the background and end");
+    command->add_option("--inject", arguments->faults)->group("");  // for developers: core/control/fault.h
     command->callback([arguments, &work] { work = [arguments] { return train(*arguments); }; });
 }
 

@@ -42,7 +42,7 @@ Result<std::vector<Variant>> combinations(const std::string& only) {
     std::vector<Variant> all;
     for (const auto& [family, of_family] : families) {
         for (const std::string dtype : {"fp32", "bf16"}) {
-            for (const std::string recompute : {"none", "selective", "full"}) {
+            for (const std::string recompute : {"none", "selective", "full", "mlp"}) {
                 for (int zero = 0; zero <= 3; ++zero) {
                     Settings settings = common;
                     settings.insert(settings.end(), of_family.begin(), of_family.end());

@@ -131,8 +131,8 @@ void add_validate_memory(CLI::App& validate, Work& work) {
     memory->add_option("FILE", arguments->file, "The CSV");
     memory
         ->add_flag("--engine", arguments->engine.engine,
-                   "In place of a file: train 72 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
-                   "recompute none, selective, full; ZeRO 0 to 3) and compare closed form and dry run")
+                   "In place of a file: train 96 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
+                   "recompute none, selective, full, mlp; ZeRO 0 to 3) and compare closed form and dry run")
         ->excludes("FILE");
     memory->add_option("--only", arguments->engine.only, "With --engine: combinations whose name has this in it")
         ->type_name("TEXT")

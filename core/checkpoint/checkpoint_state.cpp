@@ -83,7 +83,11 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document) 
                   {{"scale", document.state.scaler.scale},
                    {"iteration", document.state.scaler.iteration},
                    {"last_overflow", document.state.scaler.last_overflow},
-                   {"hysteresis", document.state.scaler.hysteresis}}},
+                   {"hysteresis", document.state.scaler.hysteresis},
+                   {"clean_steps", document.state.scaler.clean_steps},
+                   {"overflows", document.state.scaler.overflows},
+                   {"halve_at_next_look", document.state.scaler.halve_at_next_look}}},
+                 {"guard", to_json(document.state.guard)},
                  {"files", Json::object()}};
     for (const char* name : checkpoint_files) {
         auto sum = sum_of(folder / name);
@@ -116,6 +120,11 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
         document.state.scaler.iteration = scaler.at("iteration").get<std::int64_t>();
         document.state.scaler.last_overflow = scaler.at("last_overflow").get<std::int64_t>();
         document.state.scaler.hysteresis = scaler.at("hysteresis").get<std::int64_t>();
+        // Checkpoints from before there were other policies and a guard lack these.
+        document.state.scaler.clean_steps = scaler.value("clean_steps", std::int64_t{0});
+        document.state.scaler.overflows = scaler.value("overflows", std::int64_t{0});
+        document.state.scaler.halve_at_next_look = scaler.value("halve_at_next_look", false);
+        if (json.contains("guard")) document.state.guard = guard_state(json["guard"]);
         for (const char* name : files) {
             if (auto whole = check_file(checkpoint / name, json.at("files").at(name)); !whole) {
                 return tl::unexpected(whole.error());
@@ -124,8 +133,8 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
     } catch (const Json::exception& error) {
         return bad_input("{} is damaged: {}", path.string(), error.what());
     }
-    if (document.state.step < 0 || document.optimizer_steps < 0 || !(document.state.scaler.scale > 0)) {
-        return bad_input("{} is damaged: a step count is below 0 or the loss scale is not above 0", path.string());
+    if (document.state.step < 0 || document.optimizer_steps < 0 || !(document.state.scaler.scale >= 0)) {
+        return bad_input("{} is damaged: a step count is below 0 or the loss scale is below 0", path.string());
     }
     const auto named = step_of(checkpoint.filename().string());
     if (named && *named != document.state.step) {

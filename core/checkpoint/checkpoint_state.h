@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/control/gradient_guard.h"
 #include "core/control/loss_scaler.h"
 
 namespace plimsoll {
@@ -27,6 +28,7 @@ struct CheckpointState {
     std::int64_t step = 0;      ///< updates made
     std::uint64_t samples = 0;  ///< sequences consumed, over all ranks
     LossScaler::State scaler;
+    GradientGuard::State guard;
 };
 
 struct StateDocument {

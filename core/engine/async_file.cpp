@@ -27,7 +27,7 @@ ssize_t write_at(int fd, void* bytes, size_t size, off_t offset) { return ::pwri
 
 }  // namespace
 
-Result<std::unique_ptr<AsyncFile>> AsyncFile::create(const fs::path& folder) {
+Result<std::unique_ptr<AsyncFile>> AsyncFile::create(const fs::path& folder, std::string what) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
         return bad_input("layout.nvme_path \"{}\" is not a folder; make it, or name another one on a fast drive",
@@ -37,7 +37,7 @@ Result<std::unique_ptr<AsyncFile>> AsyncFile::create(const fs::path& folder) {
     if (file.get() < 0) {
         return bad_input("no file can be made in layout.nvme_path \"{}\": {}", folder.string(), errno_text(errno));
     }
-    return std::unique_ptr<AsyncFile>(new AsyncFile(std::move(file), folder));
+    return std::unique_ptr<AsyncFile>(new AsyncFile(std::move(file), folder, std::move(what)));
 }
 
 Result<std::uint64_t> AsyncFile::reserve(Bytes size) {
@@ -46,9 +46,10 @@ Result<std::uint64_t> AsyncFile::reserve(Bytes size) {
     const int error = ::posix_fallocate(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(size));
     if (error != 0) {
         return failed(
-            "the optimizer's states do not fit on the drive of layout.nvme_path \"{}\": {} are there and {} more are "
-            "needed ({}); free some room or name a folder on another drive",
-            folder_.string(), format_bytes(static_cast<Bytes>(offset)), format_bytes(size), errno_text(error));
+            "{} do not fit on the drive of layout.nvme_path \"{}\": {} are there and {} more are needed ({}); free "
+            "some "
+            "room or name a folder on another drive",
+            what_, folder_.string(), format_bytes(static_cast<Bytes>(offset)), format_bytes(size), errno_text(error));
     }
     size_ += static_cast<std::uint64_t>(size);
     return offset;
@@ -61,8 +62,8 @@ void AsyncFile::transfer(const char* what, ssize_t (*move)(int, void*, size_t, o
         const ssize_t moved = move(file_.get(), at, static_cast<std::size_t>(size), static_cast<off_t>(offset));
         if (moved < 0 && errno == EINTR) continue;
         if (moved <= 0) {
-            failure_ = fmt::format("the optimizer's states in layout.nvme_path \"{}\" cannot be {}: {}",
-                                   folder_.string(), what, moved == 0 ? "the file ends early" : errno_text(errno));
+            failure_ = fmt::format("{} in layout.nvme_path \"{}\" cannot be {}: {}", what_, folder_.string(), what,
+                                   moved == 0 ? "the file ends early" : errno_text(errno));
             failed_ = true;
             return;
         }

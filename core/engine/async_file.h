@@ -19,8 +19,9 @@ namespace plimsoll::engine {
 class AsyncFile {
 public:
     /// A file in `folder` without a name (O_TMPFILE, or unlinked at once): whatever ends the process, nothing remains.
-    /// The error names the folder and what is wrong with it.
-    static Result<std::unique_ptr<AsyncFile>> create(const std::filesystem::path& folder);
+    /// The error names the folder and what is wrong with it, later ones also `what` the file holds.
+    static Result<std::unique_ptr<AsyncFile>> create(const std::filesystem::path& folder,
+                                                     std::string what = "the optimizer's states");
 
     /// Makes the file longer by `size` bytes, for which there is room on the drive. Gives where they begin.
     Result<std::uint64_t> reserve(Bytes size);
@@ -33,13 +34,15 @@ public:
     Result<void> finish();
 
 private:
-    AsyncFile(FileHandle file, std::filesystem::path folder) : file_(std::move(file)), folder_(std::move(folder)) {}
+    AsyncFile(FileHandle file, std::filesystem::path folder, std::string what)
+        : file_(std::move(file)), folder_(std::move(folder)), what_(std::move(what)) {}
     void transfer(const char* what, ssize_t (*move)(int, void*, size_t, off_t), void* bytes, Bytes size,
                   std::uint64_t offset);
     Result<void> result() const;
 
     FileHandle file_;
     std::filesystem::path folder_;
+    std::string what_;
     std::uint64_t size_ = 0;
     std::string failure_;  ///< written once before `failed_`
     std::atomic<bool> failed_{false};

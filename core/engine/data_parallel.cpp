@@ -20,6 +20,7 @@ namespace {
 struct Slot {
     ParallelParameter parameter;
     torch::Tensor gradient;  ///< view into the bucket
+    torch::Tensor own;       ///< ZeRO-3: this rank's run, a view into the shard, which stays when that has no memory
     std::size_t bucket = 0, place = 0;
     int expected = 0;  ///< gradients a backward; 0: not counted yet
     int arrived = 0;
@@ -27,7 +28,9 @@ struct Slot {
 
 struct Bucket {
     std::vector<std::size_t> slots;
-    std::size_t unit = 0;
+    std::size_t unit = 0, chunk = 0;
+    bool alone = false;
+    bool sent = false;  ///< by reduce_chunk(), in this step
     std::unique_ptr<BucketLayout> layout;
     c10::ScalarType dtype = c10::kFloat;  ///< of the gradients
     Releasable gradients;
@@ -94,6 +97,7 @@ struct DataParallel::Impl {
     void complete(Bucket& bucket);
     void attach_gradients();
     void take_gradients(Bucket& bucket);
+    std::size_t number(const Bucket& bucket) const { return static_cast<std::size_t>(&bucket - buckets.data()); }
     torch::Tensor own_run(const torch::Tensor& flat, const Bucket& bucket) const {
         return flat.narrow(0, collectives.rank() * bucket.layout->shard_numel(), bucket.layout->shard_numel());
     }
@@ -149,9 +153,9 @@ void DataParallel::Impl::make_buckets() {
         const ParallelParameter& parameter = slots[i].parameter;
         const c10::ScalarType dtype = options.fp32_gradients ? c10::kFloat : parameter.tensor.scalar_type();
         const bool alone = parameter.alone || (options.whole_rows && parameter.tensor.dim() >= 2);
-        const std::string key =
-            fmt::format("{} {} {} {}", c10::toString(parameter.tensor.scalar_type()), parameter.tensor.device().str(),
-                        options.zero_stage >= 3 ? parameter.unit : 0, alone ? parameter.name : "");
+        const std::string key = fmt::format("{} {} {} {} {}", c10::toString(parameter.tensor.scalar_type()),
+                                            parameter.tensor.device().str(), parameter.chunk,
+                                            options.zero_stage >= 3 ? parameter.unit : 0, alone ? parameter.name : "");
         auto found = open.find(key);
         const auto size = static_cast<Bytes>(c10::elementSize(dtype));
         const bool full = found != open.end() && options.zero_stage < 3 &&
@@ -162,6 +166,8 @@ void DataParallel::Impl::make_buckets() {
             buckets.emplace_back();
             buckets.back().dtype = dtype;
             buckets.back().unit = parameter.unit;
+            buckets.back().chunk = parameter.chunk;
+            buckets.back().alone = alone;
             counts.push_back(0);
         }
         Bucket& bucket = buckets[found->second];
@@ -205,13 +211,20 @@ void DataParallel::Impl::make_storage(Bucket& bucket) {
     for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
         torch::Tensor& parameter = slots[bucket.slots[place]].parameter.tensor;
         torch::Tensor view = bucket.layout->view(bucket.parameters.tensor(), place);
-        view.copy_(parameter);
+        const auto& initial = slots[bucket.slots[place]].parameter.initial;
+        view.copy_(initial ? initial() : parameter);
         parameter.set_data(view);
     }
     bucket.parameter_shard = own_run(bucket.parameters.tensor(), bucket);
     if (options.zero_stage < 3) return;
     bucket.parameter_shard = bucket.parameter_shard.clone();
     bucket.parameters.release();
+    for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
+        const auto run = bucket.layout->run(place, collectives.rank());
+        slots[bucket.slots[place]].own = bucket.parameter_shard.narrow(0, run.in_shard, run.length);
+    }
+    if (StateStore* const store = options.parameter_store.get())
+        must(store->add(number(bucket), bucket.parameter_shard));
 }
 
 /// Autograd adds into .grad in place, so a view into the bucket stays one. With fp32 gradients of half-precision
@@ -307,6 +320,8 @@ Result<void> DataParallel::broadcast_parameters() {
             gather(bucket.unit);
             auto sent = impl_->collectives.broadcast(bucket.parameters.tensor(), 0);
             if (sent && impl_->options.zero_stage >= 3) {
+                const auto held = HeldStates::hold(impl_->options.parameter_store.get(), impl_->number(bucket));
+                if (!held) return tl::unexpected(held.error());
                 bucket.parameter_shard.copy_(impl_->own_run(bucket.parameters.tensor(), bucket));
             }
             release(bucket.unit);
@@ -326,7 +341,8 @@ void DataParallel::prepare_backward(bool reduce) {
     const std::lock_guard lock(impl_->mutex);
     impl_->reducing = reduce || impl_->sharded_gradients();
     impl_->next = 0;
-    impl_->overlapped = 0;
+    impl_->overlapped = static_cast<std::size_t>(
+        std::count_if(impl_->buckets.begin(), impl_->buckets.end(), [](const Bucket& bucket) { return bucket.sent; }));
     impl_->late.clear();
     impl_->failure = {};
     for (Slot& slot : impl_->slots) slot.arrived = 0;
@@ -334,11 +350,25 @@ void DataParallel::prepare_backward(bool reduce) {
     impl_->attach_gradients();
 }
 
+void DataParallel::reduce_chunk(std::size_t chunk) {
+    const torch::NoGradGuard no_grad;
+    const std::lock_guard lock(impl_->mutex);
+    for (Bucket& bucket : impl_->buckets) {
+        if (bucket.chunk != chunk || bucket.alone || bucket.sent) continue;
+        bucket.sent = true;
+        impl_->send(bucket);
+    }
+}
+
 Result<void> DataParallel::finish() {
     const torch::NoGradGuard no_grad;
     const std::lock_guard lock(impl_->mutex);
     // What autograd had nothing for keeps its zeros.
-    while (impl_->next < impl_->buckets.size()) impl_->send(impl_->buckets[impl_->next++]);
+    for (; impl_->next < impl_->buckets.size(); ++impl_->next) {
+        Bucket& bucket = impl_->buckets[impl_->next];
+        if (!bucket.sent) impl_->send(bucket);
+        bucket.sent = false;
+    }
     for (Bucket& bucket : impl_->buckets) impl_->complete(bucket);
     Result<void> result = impl_->failure;
     for (Slot& slot : impl_->slots) {
@@ -379,9 +409,10 @@ std::vector<OwnedPart> DataParallel::owned_parts() const {
             part.gradient = slot.gradient;
         } else {
             const auto run = bucket.layout->run(slot.place, impl_->collectives.rank());
-            part.tensor = bucket.parameter_shard.narrow(0, run.in_shard, run.length);
+            part.tensor = slot.own.defined() ? slot.own : bucket.parameter_shard.narrow(0, run.in_shard, run.length);
             part.gradient = bucket.gradient_shard.narrow(0, run.in_shard, run.length);
             part.begin = run.in_parameter;
+            part.bucket = slot.bucket;
         }
         parts.push_back(std::move(part));
     }
@@ -406,6 +437,10 @@ void DataParallel::start_gather(std::size_t unit) {
     for (Bucket& bucket : impl_->buckets) {
         if (bucket.unit != unit || bucket.parameters.present()) continue;
         const MemoryScope scope(MemoryCategory::Buffers);
+        if (StateStore* const store = impl_->options.parameter_store.get()) {
+            store->prefetch(impl_->number(bucket));
+            continue;
+        }
         bucket.parameters.take();
         bucket.gathering = impl_->collectives.all_gather(bucket.parameters.tensor(), bucket.parameter_shard);
     }
@@ -416,6 +451,13 @@ void DataParallel::gather(std::size_t unit) {
     for (Bucket& bucket : impl_->buckets) {
         if (bucket.unit != unit) continue;
         ++bucket.uses;
+        if (StateStore* const store = impl_->options.parameter_store.get(); store && !bucket.parameters.present()) {
+            const MemoryScope scope(MemoryCategory::Buffers);
+            must(store->acquire(impl_->number(bucket)));
+            bucket.parameters.take();
+            must(impl_->collectives.all_gather(bucket.parameters.tensor(), bucket.parameter_shard)->wait());
+            store->drop(impl_->number(bucket));
+        }
         if (!bucket.gathering) continue;
         must(bucket.gathering->wait());
         bucket.gathering = nullptr;
@@ -437,6 +479,13 @@ Result<std::vector<torch::Tensor>> DataParallel::whole(const std::vector<torch::
     for (const Bucket& bucket : impl_->buckets) {
         const auto index_of = [&](std::size_t slot) { return impl_->slots.size() - 1 - slot; };
         const torch::TensorOptions options = runs[index_of(bucket.slots.front())].options();
+        StateStore* const store = impl_->options.parameter_store.get();
+        const bool away = store != nullptr && runs[index_of(bucket.slots.front())].is_alias_of(bucket.parameter_shard);
+        if (away) {
+            if (auto acquired = store->acquire(impl_->number(bucket)); !acquired) {
+                return tl::unexpected(acquired.error());
+            }
+        }
         torch::Tensor shard = at::zeros({bucket.layout->shard_numel()}, options);
         for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
             const auto run = bucket.layout->run(place, impl_->collectives.rank());
@@ -444,6 +493,7 @@ Result<std::vector<torch::Tensor>> DataParallel::whole(const std::vector<torch::
                 shard.narrow(0, run.in_shard, run.length).copy_(runs[index_of(bucket.slots[place])].view(-1));
             }
         }
+        if (away) store->drop(impl_->number(bucket));
         torch::Tensor flat = at::empty({bucket.layout->numel()}, options);
         if (auto gathered = impl_->collectives.all_gather(flat, shard)->wait(); !gathered) {
             return tl::unexpected(gathered.error());
@@ -455,6 +505,7 @@ Result<std::vector<torch::Tensor>> DataParallel::whole(const std::vector<torch::
     return all;
 }
 
+StateStore* DataParallel::parameter_store() const { return impl_->options.parameter_store.get(); }
 std::size_t DataParallel::bucket_count() const { return impl_->buckets.size(); }
 std::size_t DataParallel::overlapped_buckets() const { return impl_->overlapped; }
 

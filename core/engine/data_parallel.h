@@ -5,12 +5,14 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/engine/collectives.h"
+#include "core/engine/state_store.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
@@ -24,14 +26,21 @@ struct DataParallelOptions {
     int divisor = 0;  ///< of the sum over ranks; 0: their number
     /// ZeRO: each matrix is cut between its rows and has a bucket of its own (Adafactor's moments are of whole rows).
     bool whole_rows = false;
+    /// ZeRO-3: where the shards of parameters wait while no unit of theirs is gathered and no part of them is held;
+    /// null: they stay. A part of it is a bucket.
+    std::shared_ptr<StateStore> parameter_store = nullptr;
 };
 
 struct ParallelParameter {
     std::string name;
     torch::Tensor tensor;
-    std::size_t unit = 0;  ///< parameters of a unit are gathered and freed together (ZeRO-3)
-    bool alone = false;    ///< a bucket of its own, so that other groups of ranks cut it alike (tied weights)
-    int gradients = 0;     ///< that come in one backward; 0: counted in the first one
+    std::size_t unit = 0;   ///< parameters of a unit are gathered and freed together (ZeRO-3)
+    std::size_t chunk = 0;  ///< of a pipeline rank: buckets hold parameters of one
+    bool alone = false;     ///< a bucket of its own, so that other groups of ranks cut it alike (tied weights)
+    int gradients = 0;      ///< that come in one backward; 0: counted in the first one
+    /// ZeRO-3: its numbers, asked for when its bucket is made. A tensor without memory of its own (ParameterMemory) has
+    /// none; with it the whole model is never in memory. Empty: the tensor's own.
+    std::function<torch::Tensor()> initial = nullptr;
 };
 
 /// What the optimizer of this rank updates of one parameter.
@@ -41,6 +50,7 @@ struct OwnedPart {
     torch::Tensor tensor;    ///< all of it (ZeRO-0), or a flat run of it, written in place
     torch::Tensor gradient;  ///< of the same shape; valid after finish()
     std::int64_t begin = 0;  ///< of the run in the flattened parameter
+    std::size_t bucket = 0;  ///< the part of DataParallelOptions::parameter_store that `tensor` lies in
 };
 
 /// Buckets of about `bucket_bytes` in reverse parameter order (the order in which gradients appear), under ZeRO-3 one a
@@ -70,6 +80,10 @@ public:
     Result<void> broadcast_parameters();
     /// Before the backward of each micro-batch; only the last one of a step reduces (from ZeRO-2 on, each does).
     void prepare_backward(bool reduce);
+    /// Of a pipeline, whose backwards are many: the gradients of the chunk are whole, and its buckets travel from now
+    /// on while other chunks go on; finish() waits for them. What is alone in its bucket waits for finish(), since a
+    /// tied weight may belong to another chunk too. Stages 0 and 1; on every rank the same calls in the same order.
+    void reduce_chunk(std::size_t chunk);
     /// After a backward that reduces: waits for all buckets; gradients (ZeRO-1 and up: of the owned parts) then hold
     /// the mean over ranks.
     Result<void> finish();
@@ -89,8 +103,11 @@ public:
     /// checkpoint. `runs[i]` belongs to owned_parts()[i]; gives the whole tensors by parameter index.
     Result<std::vector<torch::Tensor>> whole(const std::vector<torch::Tensor>& runs) const;
 
+    /// That of the options.
+    StateStore* parameter_store() const;
+
     std::size_t bucket_count() const;
-    /// Buckets of the last step whose reduction had started before its backward ended.
+    /// Buckets of the last step whose reduction had started before its last backward ended.
     std::size_t overlapped_buckets() const;
 
 private:

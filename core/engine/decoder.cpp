@@ -147,6 +147,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
         if (positions_) x = x + positions_->forward(in.places.defined() ? in.places : positions);
         const double p = is_training() ? context_.plan->model.dropout : 0;
         x = leave(0, dropout(x, p, key.in_layer(-1), DropoutSite::Embedding, in.places, in.whole));
+        x = context_.probe->passed(embedding_layer, x);
     } else {
         in = layer_input(x, positions, key);
     }
@@ -160,6 +161,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
         };
         x = enter(i + 1, x);
         x = leave(i + 1, recomputes(number) ? recompute(run, {x}) : run({x}));
+        x = context_.probe->passed(static_cast<std::int32_t>(number), x);
     }
     return x;
 }
@@ -225,8 +227,9 @@ Tensor Decoder::forward(const Tensor& tokens) {
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding) {
     auto decoder = std::make_shared<Decoder>(context, stage, std::move(embedding));
+    if (context.parameters.later) return decoder;
     // A tensor without memory (a dry run) has no numbers to set.
-    if (!context.parameters.device().is_meta()) initialize(*decoder, context.plan->model, seed);
+    if (!context.parameters.options.device().is_meta()) initialize(*decoder, context.plan->model, seed);
     decoder->to(scalar_type(context.plan->numerics.dtype));
     return decoder;
 }

@@ -94,8 +94,8 @@ private:
 };
 
 /// Built on the CPU in fp32 with initial weights from `seed` (each parameter has its own stream, so the weights do not
-/// depend on the layout), then cast to the plan's dtype. The plan has passed require_trainable(); throws
-/// std::invalid_argument for other models and c10::Error where memory runs out.
+/// depend on the layout), then cast to the plan's dtype; with ParameterMemory::later not initialized. The plan has
+/// passed require_trainable(); throws std::invalid_argument for other models and c10::Error where memory runs out.
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding = nullptr);
 /// The whole model on a rank that stands alone, whatever the plan's layout.

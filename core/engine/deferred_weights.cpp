@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "core/engine/left_out.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -37,10 +39,15 @@ struct Queue : torch::CustomClassHolder {
 
 struct DeferrableLinear : Function<DeferrableLinear> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& weight,
-                                 bool transposed, const c10::intrusive_ptr<Queue>& queue) {
+                                 bool transposed, const c10::intrusive_ptr<Queue>& queue, bool leave_out) {
         ctx->save_for_backward({x, weight});
         ctx->saved_data["transposed"] = transposed;
         ctx->saved_data["queue"] = torch::IValue::make_capsule(queue);
+        if (leave_out) {
+            auto sizes = x.sizes().vec();
+            sizes.back() = weight.size(transposed ? 1 : 0);
+            return left_out(sizes, x.options());
+        }
         return transposed ? at::matmul(x, weight) : at::linear(x, weight);
     }
 
@@ -48,15 +55,15 @@ struct DeferrableLinear : Function<DeferrableLinear> {
         const tensor_list saved = ctx->get_saved_variables();
         const bool transposed = ctx->saved_data["transposed"].toBool();
         const auto capsule = ctx->saved_data["queue"].toCapsule();
-        DeferredWeights& deferred = *static_cast<const Queue&>(*capsule).deferred;
+        const auto& deferred = static_cast<const Queue&>(*capsule).deferred;
         const torch::Tensor& weight = saved[1];
         const torch::Tensor x = rows_of(saved[0]), g = rows_of(gradients[0]);
         torch::Tensor gx;
         if (ctx->needs_input_grad(0)) gx = at::mm(g, transposed ? weight.t() : weight).view(saved[0].sizes());
-        if (!ctx->needs_input_grad(1)) return {gx, {}, {}, {}};
-        if (!deferred.deferring()) return {gx, weight_gradient(x, g, transposed), {}, {}};
-        deferred.add([weight, x, g, transposed] { accumulate(weight, x, g, transposed); });
-        return {gx, {}, {}, {}};
+        if (!ctx->needs_input_grad(1)) return {gx, {}, {}, {}, {}};
+        if (deferred == nullptr || !deferred->deferring()) return {gx, weight_gradient(x, g, transposed), {}, {}, {}};
+        deferred->add([weight, x, g, transposed] { accumulate(weight, x, g, transposed); });
+        return {gx, {}, {}, {}, {}};
     }
 };
 
@@ -79,10 +86,10 @@ void DeferredWeights::run(std::int64_t key) {
 }
 
 torch::Tensor deferrable_linear(const torch::Tensor& x, const torch::Tensor& weight, bool transposed,
-                                const std::shared_ptr<DeferredWeights>& deferred) {
+                                const std::shared_ptr<DeferredWeights>& deferred, bool leave_out) {
     auto queue = c10::make_intrusive<Queue>();
     queue->deferred = deferred;
-    return DeferrableLinear::apply(x, weight, transposed, queue);
+    return DeferrableLinear::apply(x, weight, transposed, queue, leave_out);
 }
 
 }  // namespace plimsoll::engine

@@ -29,8 +29,9 @@ private:
 };
 
 /// y = x Wᵀ (weight [out, in]), or with `transposed` y = x W (weight [in, out]); like at::linear without a bias, but
-/// the gradient of the weight goes to `deferred` while that is deferring.
+/// the gradient of the weight goes to `deferred` (null: at once) while that is deferring. `leave_out`: y is not
+/// computed (left_out.h).
 torch::Tensor deferrable_linear(const torch::Tensor& x, const torch::Tensor& weight, bool transposed,
-                                const std::shared_ptr<DeferredWeights>& deferred);
+                                const std::shared_ptr<DeferredWeights>& deferred, bool leave_out = false);
 
 }  // namespace plimsoll::engine

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/engine/host_values.h"
+#include "core/engine/init.h"
 #include "core/engine/memory_scope.h"
 #include "core/engine/offloaded_states.h"
 #include "core/plan/recompute.h"
@@ -24,6 +25,13 @@ bool is_expert(const std::string& name) { return name.find(".experts.") != std::
 bool splits_backward(const PipelineSchedule& schedule, int rank) {
     const auto& ops = schedule.ops[static_cast<std::size_t>(rank)];
     return std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.kind == OpKind::BackwardWeight; });
+}
+
+/// A vector counts as a vector wherever it is.
+double lr_multiplier(const Optimizer& settings, const std::string& name, bool matrix) {
+    if (!matrix) return settings.vector_lr;
+    const std::string layer = Decoder::layer_of(name);
+    return layer == "embed" ? settings.embedding_lr : layer == "head" ? settings.head_lr : 1;
 }
 
 Result<void> sum_flat(std::vector<Tensor> tensors, Collectives& ranks) {
@@ -77,7 +85,10 @@ DistributedModel::DistributedModel(const Plan& plan, const Mesh& mesh, const Pip
     : plan_(plan), device_(device), sums_(std::make_unique<Sums>(*this)) {
     context_.plan = &plan;
     context_.mesh = &mesh;
-    if (device.is_meta()) context_.parameters = torch::dtype(scalar_type(plan.numerics.dtype)).device(torch::kMeta);
+    const bool units_one_by_one = plan.layout.zero_stage >= 3 && !device.is_meta();
+    if (device.is_meta() || units_one_by_one) {
+        context_.parameters = {torch::dtype(scalar_type(plan.numerics.dtype)).device(device), units_one_by_one};
+    }
     const int rank = mesh.position().pp;
     if (rank_recomputes(plan.layout, rank)) context_.recompute = plan.layout.recompute;
     if (splits_backward(schedule, rank)) context_.deferred = std::make_shared<DeferredWeights>();
@@ -124,9 +135,15 @@ void DistributedModel::make_parallel() {
             row.expert = is_expert(name);
             ParallelParameter parameter{row.name, tensor};
             parameter.unit = units + chunk->unit_of(name);
+            parameter.chunk = first_units.size() - 1;
             const bool end = Decoder::layer_of(name) == "embed" || Decoder::layer_of(name) == "head";
             const bool table = end && tensor.dim() == 2;
             parameter.alone = table && plan_.model.tied_head;
+            if (context_.parameters.later) {
+                parameter.initial = [this, full_name = name, shard = row.shard] {
+                    return initial_part(full_name, shard, plan_.model, static_cast<std::uint64_t>(plan_.training.seed));
+                };
+            }
             // The ends may get several gradients a backward (ties, pieces of the loss).
             parameter.gradients = table ? 0 : 1;
             (row.expert ? experts : dense).push_back(parameter);
@@ -142,8 +159,15 @@ void DistributedModel::make_parallel() {
     options.zero_stage = static_cast<int>(plan_.layout.zero_stage);
     options.divisor = context_.mesh->data().world_size();
     options.whole_rows = plan_.optimizer.kind == OptimizerKind::Adafactor;
+    const auto place_parameters = [&] {
+        auto store = make_parameter_store(plan_.layout, device_);
+        if (!store) parameters_placed_ = tl::unexpected(store.error());
+        options.parameter_store = store ? std::shared_ptr<StateStore>(std::move(*store)) : nullptr;
+    };
+    place_parameters();
     dense_ = std::make_unique<DataParallel>(dense, context_.mesh->data(), options);
     if (!experts.empty()) {
+        place_parameters();
         experts_ = std::make_unique<DataParallel>(experts, context_.mesh->expert_data(), options);
     }
     const auto add = [&](DataParallel& parallel, std::vector<Parameter>& rows) {
@@ -162,6 +186,9 @@ void DistributedModel::make_parallel() {
     };
     add(*dense_, dense_rows);
     if (experts_) add(*experts_, expert_rows);
+    if (auto places = places_of_parameters(); !places.empty()) {
+        held_shards_ = std::make_unique<HeldShards>(std::move(places), nullptr);
+    }
 
     if (options.zero_stage < 3) return;
     std::vector<DataParallel*> parallels{dense_.get()};
@@ -182,7 +209,18 @@ std::size_t DistributedModel::bucket_count() const {
     return dense_->bucket_count() + (experts_ ? experts_->bucket_count() : 0);
 }
 
+std::vector<HeldShards::Place> DistributedModel::places_of_parameters() const {
+    std::vector<HeldShards::Place> places;
+    for (const Parameter& parameter : parameters_) {
+        places.push_back({parameter.parallel->parameter_store(), parameter.part.bucket});
+    }
+    const bool away =
+        std::any_of(places.begin(), places.end(), [](const auto& place) { return place.store != nullptr; });
+    return away ? places : std::vector<HeldShards::Place>();
+}
+
 Result<void> DistributedModel::broadcast_parameters() {
+    if (!parameters_placed_) return parameters_placed_;
     if (auto sent = dense_->broadcast_parameters(); !sent || !experts_) return sent;
     return experts_->broadcast_parameters();
 }
@@ -195,6 +233,15 @@ void DistributedModel::zero_gradients() {
 void DistributedModel::prepare_backward(bool reduce) {
     dense_->prepare_backward(reduce);
     if (experts_) experts_->prepare_backward(reduce);
+}
+
+void DistributedModel::reduce_chunk(int number) {
+    dense_->reduce_chunk(static_cast<std::size_t>(number));
+    if (experts_) experts_->reduce_chunk(static_cast<std::size_t>(number));
+}
+
+std::size_t DistributedModel::overlapped_buckets() const {
+    return dense_->overlapped_buckets() + (experts_ ? experts_->overlapped_buckets() : 0);
 }
 
 Result<void> DistributedModel::finish_backward() {
@@ -289,6 +336,7 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
         part.name = parameter.name;
         part.parameter = parameter.part.tensor;
         part.decay = parameter.shard.whole.size() >= 2;
+        part.lr_multiplier = lr_multiplier(settings, parameter.name, part.decay);
         part.rows = parameter.shard.whole.front();
         part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
         parts.push_back(std::move(part));
@@ -297,9 +345,15 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
     if (states_in_host_memory()) host.emplace();
     auto store = make_state_store(plan_.layout, device_);
     if (!store) return tl::unexpected(store.error());
+    if (held_shards_) {
+        auto shards = std::make_unique<HeldShards>(places_of_parameters(), std::move(*store));
+        optimizer_shards_ = shards.get();
+        *store = std::move(shards);
+    }
     auto made = engine::make_optimizer(std::move(parts), settings, sums_.get(), std::move(*store));
     if (!made) return tl::unexpected(made.error());
     optimizer_ = std::move(*made);
+    if (optimizer_shards_ != nullptr) optimizer_shards_->put_back();
     return {};
 }
 
@@ -312,8 +366,15 @@ Result<void> DistributedModel::step(double lr, double inv_scale, double clip_fac
         if (states_in_host_memory()) host.emplace();
         if (auto stepped = optimizer_->step(gradients, lr, inv_scale, clip_factor); !stepped) return stepped;
     }
+    if (optimizer_shards_ != nullptr) optimizer_shards_->put_back();
     if (auto shared = dense_->share_parameters(); !shared || !experts_) return shared;
     return experts_->share_parameters();
+}
+
+std::vector<DistributedModel::Run> DistributedModel::runs() const {
+    std::vector<Run> runs;
+    for (const Parameter& each : parameters_) runs.push_back({each.name, each.part.tensor, each.part.gradient});
+    return runs;
 }
 
 /// From flat runs (ZeRO) to this rank's slices of the parameters.
@@ -358,6 +419,7 @@ Result<NamedTensors> DistributedModel::whole_optimizer_state() {
     for (OptimizerState& state : optimizer_->state()) {
         kinds[state.name.substr(0, state.name.find('/'))].push_back(std::move(state));
     }
+    if (optimizer_shards_ != nullptr) optimizer_shards_->put_back();
     for (const auto& [kind, states] : kinds) {
         std::vector<Tensor> runs(parameters_.size());
         bool shaped_like_parts = false;
@@ -425,9 +487,12 @@ Result<void> DistributedModel::load_weights(const NamedTensors& whole, const std
         }
     }
     const torch::NoGradGuard no_grad;
-    for (Parameter& parameter : parameters_) {
-        parameter.part.tensor.copy_(own_run(parameter, by_name.at(parameter.name)));
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        const auto held = HeldStates::hold(held_shards_.get(), i);
+        if (!held) return tl::unexpected(held.error());
+        parameters_[i].part.tensor.copy_(own_run(parameters_[i], by_name.at(parameters_[i].name)));
     }
+    if (held_shards_) held_shards_->put_back();
     if (auto shared = dense_->share_parameters(); !shared || !experts_) return shared;
     return experts_->share_parameters();
 }
@@ -453,7 +518,9 @@ Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, s
         }
         own.emplace_back(state.name, vector_shard(parameter, state.shape).cut(found->second));
     }
-    return optimizer_->load_state(own, steps);
+    auto loaded = optimizer_->load_state(own, steps);
+    if (optimizer_shards_ != nullptr) optimizer_shards_->put_back();
+    return loaded;
 }
 
 }  // namespace plimsoll::engine

@@ -11,6 +11,7 @@
 #include "core/engine/decoder.h"
 #include "core/engine/gathered_tensors.h"
 #include "core/engine/gradient_norms.h"
+#include "core/engine/offloaded_parameters.h"
 #include "core/engine/optimizer.h"
 #include "core/engine/zero_gate.h"
 #include "core/schedule/schedule.h"
@@ -34,11 +35,15 @@ public:
     void train(bool on);
     std::size_t bucket_count() const;
 
-    /// Rank 0 of each data-parallel group's weights to the others.
+    /// Rank 0 of each data-parallel group's weights to the others. Before all else: it also says if there was no place
+    /// to put offloaded parameters.
     Result<void> broadcast_parameters();
     void zero_gradients();
     /// Around each backward (ZeRO-2 and 3: and so around each micro-batch); `reduce` at the last one of a step.
     void prepare_backward(bool reduce);
+    /// Of a pipeline: a chunk's last backward is done.
+    void reduce_chunk(int number);
+    std::size_t overlapped_buckets() const;
     Result<void> finish_backward();
     /// Once a step after the last backward: the sums over other ranks than data-parallel ones (norms under sequence
     /// parallelism, shared key-value heads, a tied head on another stage).
@@ -50,6 +55,12 @@ public:
     Result<void> make_optimizer(const Optimizer& settings);
     /// One update of this rank's parts, then everyone's to everyone.
     Result<void> step(double lr, double inv_scale, double clip_factor);
+    /// This rank's runs of parameters and their gradients.
+    struct Run {
+        std::string name;
+        torch::Tensor parameter, gradient;
+    };
+    std::vector<Run> runs() const;
     std::int64_t optimizer_steps() const { return optimizer_->steps(); }
 
     /// Whole tensors in Hugging Face's names and shapes, on rank 0 of the mesh (elsewhere nothing): the weights, or the
@@ -64,6 +75,8 @@ public:
 
 private:
     bool states_in_host_memory() const;
+    /// Where each part waits while it is not used; empty where all of them stay.
+    std::vector<HeldShards::Place> places_of_parameters() const;
     /// A parameter of this rank, once.
     struct Parameter {
         std::string name;  ///< Hugging Face's; of a copy that of the original
@@ -95,7 +108,10 @@ private:
     std::unique_ptr<DataParallel> dense_, experts_;
     std::vector<Parameter> parameters_;
     std::unique_ptr<Sums> sums_;
+    std::unique_ptr<HeldShards> held_shards_;  ///< null: parameters stay
+    HeldShards* optimizer_shards_ = nullptr;   ///< the optimizer's, with its states; null likewise
     std::unique_ptr<ShardedOptimizer> optimizer_;
+    Result<void> parameters_placed_;
 };
 
 }  // namespace plimsoll::engine

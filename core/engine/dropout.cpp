@@ -2,6 +2,7 @@
 #include "core/engine/dropout.h"
 
 #include "core/engine/host_values.h"
+#include "core/engine/left_out.h"
 #include "core/engine/mixed_bits.h"
 
 namespace plimsoll::engine {
@@ -39,7 +40,7 @@ struct DropoutFunction : Function<DropoutFunction> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& mask, double p) {
         ctx->save_for_backward({mask});
         ctx->saved_data["p"] = p;
-        return times_mask(x, mask, p);
+        return is_left_out(x) ? x.view_as(x) : times_mask(x, mask, p);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         return {times_mask(gradients[0], ctx->get_saved_variables()[0], ctx->saved_data["p"].toDouble()), {}, {}};
@@ -77,6 +78,25 @@ torch::Tensor dropout(const torch::Tensor& x, double p, const DropoutKey& key, D
         }
     }
     return apply(x, mask, p);
+}
+
+torch::Tensor attention_mask(const torch::Tensor& like, std::int64_t heads, const torch::Tensor& positions,
+                             std::int64_t whole, double p, const DropoutKey& key, std::int64_t first_head) {
+    const std::int64_t batch = like.size(0);
+    torch::Tensor mask =
+        at::empty({batch, heads, positions.size(0), whole}, like.options().dtype(torch::kBool).requires_grad(false));
+    if (like.is_meta()) return mask;
+    at::Generator generator = at::globalContext().defaultGenerator(like.device()).clone();
+    const torch::Tensor rows = positions.to(like.device());
+    const torch::Tensor square = at::empty({whole, whole}, mask_options(like));
+    for (std::int64_t b = 0; b < batch; ++b) {
+        for (std::int64_t h = 0; h < heads; ++h) {
+            fill(square, generator, stream(key, static_cast<std::size_t>(b), DropoutSite::Attention, first_head + h),
+                 p);
+            mask[b][h].copy_(square.index_select(0, rows));
+        }
+    }
+    return mask;
 }
 
 torch::Tensor attention_dropout(const torch::Tensor& x, double p, const DropoutKey& key, std::int64_t first_head) {

@@ -37,4 +37,10 @@ torch::Tensor dropout(const torch::Tensor& x, double p, const DropoutKey& key, D
 /// The same for attention probabilities [batch, heads, time, time]; the first of the heads is number `first_head`.
 torch::Tensor attention_dropout(const torch::Tensor& x, double p, const DropoutKey& key, std::int64_t first_head);
 
+/// What attention_dropout keeps of the rows `positions` ([rows] int64) of `heads` heads over `whole` keys, as bools
+/// [batch, heads, rows, whole] where `like` lies: for attention that goes through the keys block by block. Each head's
+/// mask is drawn whole, since a rank's part of it is not drawn apart.
+torch::Tensor attention_mask(const torch::Tensor& like, std::int64_t heads, const torch::Tensor& positions,
+                             std::int64_t whole, double p, const DropoutKey& key, std::int64_t first_head);
+
 }  // namespace plimsoll::engine

@@ -2,6 +2,7 @@
 #include "core/engine/families.h"
 
 #include "core/engine/attention.h"
+#include "core/engine/left_out.h"
 #include "core/engine/recompute.h"
 #include "core/engine/ring_attention.h"
 
@@ -13,17 +14,36 @@ FamilyNames names_of(Family family) {
 }
 
 torch::Tensor attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, const LayerInput& input,
-                     const ModelContext& context, bool training) {
-    if (context.cp() > 1) return ring_attention(q, k, v, context.mesh->context());
+                     const ModelContext& context, bool training, Replay* replay) {
     AttentionDropout dropout;
     dropout.p = training ? context.plan->model.dropout : 0;
     dropout.key = input.key;
     dropout.first_head = context.tp_rank() * q.size(2);
+    if (context.cp() > 1) return ring_attention(q, k, v, context.mesh->context(), dropout, replay);
+    if (replay != nullptr) {
+        return causal_attention(q, k, v, context.plan->numerics.attention, dropout, replay);
+    }
     const auto core = [kind = context.plan->numerics.attention, dropout](const std::vector<torch::Tensor>& in) {
         return causal_attention(in[0], in[1], in[2], kind, dropout);
     };
     const bool again = context.recompute == Recompute::Selective && training && torch::GradMode::is_enabled();
     return again ? recompute(core, {q, k, v}) : core({q, k, v});
+}
+
+torch::Tensor replayed(const torch::Tensor& x, Replay* replay) {
+    if (replay == nullptr) return x;
+    if (replay->second()) return stands_for(x, replay->next());
+    replay->keep(x);
+    return x;
+}
+
+torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const ModelContext& context, bool training) {
+    const bool again = context.recompute == Recompute::Mlp && training && torch::GradMode::is_enabled();
+    if (!again) return x + branch(x, nullptr);
+    const auto body = [branch](const std::vector<torch::Tensor>& in, Replay& replay) {
+        return sum_of(in[0], branch(in[0], &replay));
+    };
+    return recompute(body, {x});
 }
 
 }  // namespace plimsoll::engine

@@ -2,11 +2,13 @@
 // The layers behind make_decoder(), with weights not yet set, and what their family calls them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "core/engine/dropout.h"
 #include "core/engine/layers.h"
+#include "core/engine/recompute.h"
 
 namespace plimsoll::engine {
 
@@ -39,6 +41,20 @@ std::shared_ptr<DecoderLayer> make_llama_layer(const ModelContext& context);
 /// Attention of either kind over this rank's heads and, with context parallelism, over the ring. q, k and v
 /// [batch, time, heads, head].
 torch::Tensor attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, const LayerInput& input,
-                     const ModelContext& context, bool training);
+                     const ModelContext& context, bool training, Replay* replay);
+
+/// What a layer does twice: attention or the MLP with the norm before and the dropout behind it. Owns what it captures.
+/// `replay`: null where nothing is recomputed.
+using Branch = std::function<torch::Tensor(const torch::Tensor& x, Replay* replay)>;
+
+/// x + branch(x). Under Recompute::Mlp what stays of it is x and what the branch keeps.
+torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const ModelContext& context, bool training);
+
+/// Whether a branch's products whose results are known or only read by the next sublayer are left out: in its second
+/// run.
+inline bool leaves_out(const Replay* replay) { return replay != nullptr && replay->second(); }
+
+/// x, which the first run of a branch keeps; in the second, where the x that is given is left out, what was kept.
+torch::Tensor replayed(const torch::Tensor& x, Replay* replay);
 
 }  // namespace plimsoll::engine

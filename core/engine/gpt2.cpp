@@ -22,13 +22,16 @@ public:
         out_ = register_module("c_proj", std::make_shared<Linear>(out, context));
     }
 
-    Tensor forward(const Tensor& x, const LayerInput& input) const {
-        const Tensor all = qkv_->forward(enter_tensor_parallel(x, context_));
+    Tensor forward(const Tensor& x, const LayerInput& input, Replay* replay) const {
+        const Tensor all = qkv_->forward(enter_tensor_parallel(x, context_), leaves_out(replay));
         const std::int64_t width = all.size(2) / 3;
         const std::vector<Tensor> flat = all.split(width, -1);
         std::vector<Tensor> qkv;
-        for (const Tensor& part : flat) qkv.push_back(part.view({all.size(0), all.size(1), width / head_, head_}));
-        return out_->forward(attend(qkv[0], qkv[1], qkv[2], input, context_, is_training()));
+        for (const Tensor& part : flat) {
+            qkv.push_back(replayed(part.view({all.size(0), all.size(1), width / head_, head_}), replay));
+        }
+        return out_->forward(attend(qkv[0], qkv[1], qkv[2], input, context_, is_training(), replay),
+                             leaves_out(replay));
     }
 
 private:
@@ -50,10 +53,10 @@ public:
         down_ = register_module("c_proj", std::make_shared<Linear>(down, context));
     }
 
-    Tensor forward(const Tensor& x) const {
+    Tensor forward(const Tensor& x, Replay* replay) const {
         const Tensor y = up_->forward(enter_tensor_parallel(x, context_));
         // GPT-2's "gelu_new" is the tanh form.
-        return down_->forward(relu_ ? at::relu(y) : at::gelu(y, "tanh"));
+        return down_->forward(relu_ ? at::relu(y) : at::gelu(y, "tanh"), leaves_out(replay));
     }
 
 private:
@@ -64,7 +67,7 @@ private:
 
 class Gpt2Layer final : public DecoderLayer {
 public:
-    explicit Gpt2Layer(const ModelContext& context) : dropout_(context.plan->model.dropout) {
+    explicit Gpt2Layer(const ModelContext& context) : context_(context), dropout_(context.plan->model.dropout) {
         const Model& m = context.plan->model;
         const auto norm = [&] { return std::make_shared<LayerNorm>(m.hidden_size, m.norm_eps, context); };
         attention_norm_ = register_module("ln_1", norm());
@@ -75,15 +78,22 @@ public:
 
     Tensor forward(const Tensor& x, const LayerInput& input) const override {
         const double p = is_training() ? dropout_ : 0;
-        const auto drop = [&](const Tensor& branch, DropoutSite site) {
+        const auto drop = [p, input](const Tensor& branch, DropoutSite site) {
             return dropout(branch, p, input.key, site, input.places, input.whole);
         };
-        const Tensor y =
-            x + drop(attention_->forward(attention_norm_->forward(x), input), DropoutSite::AttentionOutput);
-        return y + drop(mlp_->forward(mlp_norm_->forward(y)), DropoutSite::MlpOutput);
+        const Branch attend = [attention = attention_, norm = attention_norm_, input, drop](const Tensor& in,
+                                                                                            Replay* replay) {
+            return drop(attention->forward(norm->forward(in), input, replay), DropoutSite::AttentionOutput);
+        };
+        const Branch feed = [mlp = mlp_, norm = mlp_norm_, drop](const Tensor& residual_stream, Replay* replay) {
+            const Tensor in = norm->forward(residual_stream);
+            return drop(mlp->forward(in, replay), DropoutSite::MlpOutput);
+        };
+        return residual(residual(x, attend, context_, is_training()), feed, context_, is_training());
     }
 
 private:
+    ModelContext context_;
     double dropout_;
     std::shared_ptr<LayerNorm> attention_norm_;
     std::shared_ptr<Gpt2Attention> attention_;

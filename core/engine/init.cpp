@@ -51,26 +51,21 @@ bool writes_to_residual(std::string_view name) {
 
 }  // namespace
 
+torch::Tensor initial_part(const std::string& full_name, const Shard& shard, const Model& model, std::uint64_t seed) {
+    const std::string& name = shard.copy_of.empty() ? full_name : shard.copy_of;
+    if (shard.whole.size() < 2) return torch::full(shard.sizes(), name.ends_with("bias") ? 0.0F : 1.0F);
+    const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
+    torch::Tensor whole = torch::empty(shard.whole);
+    fill_normal(whole, static_cast<float>(model.init_std * (writes_to_residual(name) ? residual : 1)),
+                stream_key(seed, name));
+    return shard.dim < 0 ? whole : shard.cut(whole);
+}
+
 void initialize(torch::nn::Module& module, const Model& model, std::uint64_t seed) {
     const torch::NoGradGuard no_grad;
-    const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
     const auto shards = shards_of(module);
     for (auto& item : module.named_parameters()) {
-        torch::Tensor& parameter = item.value();
-        const Shard& shard = shards.at(item.key());
-        const std::string& name = shard.copy_of.empty() ? item.key() : shard.copy_of;
-        if (shard.whole.size() < 2) {
-            parameter.fill_(name.ends_with("bias") ? 0 : 1);
-            continue;
-        }
-        const auto deviation = static_cast<float>(model.init_std * (writes_to_residual(name) ? residual : 1));
-        if (shard.dim < 0) {
-            fill_normal(parameter, deviation, stream_key(seed, name));
-        } else {
-            torch::Tensor whole = torch::empty(shard.whole);
-            fill_normal(whole, deviation, stream_key(seed, name));
-            parameter.copy_(shard.cut(whole));
-        }
+        item.value().copy_(initial_part(item.key(), shards.at(item.key()), model, seed));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include "core/engine/shard.h"
 #include "core/plan/model.h"
 
 namespace plimsoll::engine {
@@ -14,5 +15,8 @@ namespace plimsoll::engine {
 /// order of construction, the layout, the ranks or the threads: a rank draws the whole tensor and keeps its part.
 /// Parameters are fp32 on the CPU, all of ShardedModules.
 void initialize(torch::nn::Module& module, const Model& model, std::uint64_t seed);
+
+/// The same numbers of one parameter: this rank's part of it, in fp32 on the CPU. `name`: its full one.
+torch::Tensor initial_part(const std::string& name, const Shard& shard, const Model& model, std::uint64_t seed);
 
 }  // namespace plimsoll::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/layers.h"
 
+#include "core/engine/left_out.h"
 #include "core/engine/tensor_parallel.h"
 
 namespace plimsoll::engine {
@@ -57,7 +58,7 @@ struct RotaryFunction : Function<RotaryFunction> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& cos,
                                  const torch::Tensor& sin) {
         ctx->save_for_backward({cos, sin});
-        return turned(x, cos, sin, 1);
+        return is_left_out(x) ? x.view_as(x) : turned(x, cos, sin, 1);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         const tensor_list saved = ctx->get_saved_variables();
@@ -121,10 +122,10 @@ Linear::Linear(const Shape& shape, const ModelContext& context)
     if (shape.bias) bias_ = register_sharded("bias", linear_shard(shape, true, context), context.parameters);
 }
 
-torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias) const {
-    if (context_.deferred != nullptr) {
-        const torch::Tensor y = deferrable_linear(x, weight_, shape_.transposed, context_.deferred);
-        return bias.defined() ? y + bias : y;
+torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias, bool leave_out) const {
+    if (context_.deferred != nullptr || leave_out) {
+        const torch::Tensor y = deferrable_linear(x, weight_, shape_.transposed, context_.deferred, leave_out);
+        return bias.defined() ? sum_of(bias, y) : y;
     }
     if (!shape_.transposed) return at::linear(x, weight_, bias);
     if (!bias.defined()) return at::matmul(x, weight_);
@@ -133,12 +134,12 @@ torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias)
     return at::addmm(bias, x.reshape({-1, x.size(-1)}), weight_).view(sizes);
 }
 
-torch::Tensor Linear::forward(const torch::Tensor& x) const {
-    if (shape_.split != MatrixSplit::Rows || context_.tp() == 1) return product(x, bias_);
-    const torch::Tensor part = product(x, {});
+torch::Tensor Linear::forward(const torch::Tensor& x, bool leave_out) const {
+    if (shape_.split != MatrixSplit::Rows || context_.tp() == 1) return product(x, bias_, leave_out);
+    const torch::Tensor part = product(x, {}, leave_out);
     if (!shape_.sum_in_forward) return part;
     const torch::Tensor y = leave_tensor_parallel(part, context_);
-    return bias_.defined() ? y + bias_ : y;
+    return bias_.defined() ? sum_of(bias_, y) : y;
 }
 
 Embedding::Embedding(std::int64_t rows, std::int64_t width, bool split, const ModelContext& context)

@@ -27,11 +27,12 @@ public:
         bool sum_in_forward = true;  ///< rows: false leaves the sum to the caller (experts)
     };
     Linear(const Shape& shape, const ModelContext& context);
-    torch::Tensor forward(const torch::Tensor& x) const;
+    /// `leave_out`: only a place in the graph (left_out.h).
+    torch::Tensor forward(const torch::Tensor& x, bool leave_out = false) const;
     const torch::Tensor& weight() const { return weight_; }
 
 private:
-    torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias) const;
+    torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias, bool leave_out) const;
 
     Shape shape_;
     ModelContext context_;

@@ -30,14 +30,16 @@ public:
         o_ = register_module("o_proj", std::make_shared<Linear>(out, context));
     }
 
-    Tensor forward(const Tensor& x, const LayerInput& input) const {
+    Tensor forward(const Tensor& x, const LayerInput& input, Replay* replay) const {
         const Tensor entered = enter_tensor_parallel(x, context_);
         const auto heads = [&](const Linear& projection) {
-            const Tensor y = projection.forward(entered);
+            const Tensor y = projection.forward(entered, leaves_out(replay));
             return y.view({y.size(0), y.size(1), y.size(2) / head_, head_});
         };
-        return o_->forward(attend(Rotary::turn(heads(*q_), input.rotary), Rotary::turn(heads(*k_), input.rotary),
-                                  heads(*v_), input, context_, is_training()));
+        const Tensor q = replayed(Rotary::turn(heads(*q_), input.rotary), replay);
+        const Tensor k = replayed(Rotary::turn(heads(*k_), input.rotary), replay);
+        const Tensor v = replayed(heads(*v_), replay);
+        return o_->forward(attend(q, k, v, input, context_, is_training(), replay), leaves_out(replay));
     }
 
 private:
@@ -59,9 +61,9 @@ public:
         down_ = register_module("down_proj", std::make_shared<Linear>(out, context));
     }
 
-    Tensor forward(const Tensor& x) const {
+    Tensor forward(const Tensor& x, Replay* replay) const {
         const Tensor entered = enter_tensor_parallel(x, context_);
-        return down_->forward(at::silu(gate_->forward(entered)) * up_->forward(entered));
+        return down_->forward(at::silu(gate_->forward(entered)) * up_->forward(entered), leaves_out(replay));
     }
 
 private:
@@ -71,7 +73,7 @@ private:
 
 class LlamaLayer final : public DecoderLayer {
 public:
-    explicit LlamaLayer(const ModelContext& context) : dropout_(context.plan->model.dropout) {
+    explicit LlamaLayer(const ModelContext& context) : context_(context), dropout_(context.plan->model.dropout) {
         const Model& m = context.plan->model;
         const auto norm = [&] { return std::make_shared<RmsNorm>(m.hidden_size, m.norm_eps, context); };
         attention_ = register_module("self_attn", std::make_shared<LlamaAttention>(context));
@@ -86,16 +88,23 @@ public:
 
     Tensor forward(const Tensor& x, const LayerInput& input) const override {
         const double p = is_training() ? dropout_ : 0;
-        const auto drop = [&](const Tensor& branch, DropoutSite site) {
+        const auto drop = [p, input](const Tensor& branch, DropoutSite site) {
             return dropout(branch, p, input.key, site, input.places, input.whole);
         };
-        const Tensor y =
-            x + drop(attention_->forward(attention_norm_->forward(x), input), DropoutSite::AttentionOutput);
-        const Tensor in = mlp_norm_->forward(y);
-        return y + drop(mlp_ ? mlp_->forward(in) : experts_->forward(in), DropoutSite::MlpOutput);
+        const Branch attend = [attention = attention_, norm = attention_norm_, input, drop](const Tensor& in,
+                                                                                            Replay* replay) {
+            return drop(attention->forward(norm->forward(in), input, replay), DropoutSite::AttentionOutput);
+        };
+        const Branch feed = [mlp = mlp_, experts = experts_, norm = mlp_norm_, drop](const Tensor& residual_stream,
+                                                                                     Replay* replay) {
+            const Tensor in = norm->forward(residual_stream);
+            return drop(mlp ? mlp->forward(in, replay) : experts->forward(in), DropoutSite::MlpOutput);
+        };
+        return residual(residual(x, attend, context_, is_training()), feed, context_, is_training());
     }
 
 private:
+    ModelContext context_;
     double dropout_;
     std::shared_ptr<LlamaAttention> attention_;
     std::shared_ptr<SwiGluMlp> mlp_;  ///< null: routed experts

@@ -7,7 +7,9 @@
 #include <memory>
 
 #include "core/engine/deferred_weights.h"
+#include "core/engine/layer_probe.h"
 #include "core/engine/mesh.h"
+#include "core/engine/shard.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
@@ -15,8 +17,7 @@ namespace plimsoll::engine {
 struct ModelContext {
     const Plan* plan;
     const Mesh* mesh;
-    /// Where parameters are made: in fp32 on the CPU, whence they go where they are trained.
-    torch::TensorOptions parameters = torch::dtype(torch::kFloat);
+    ParameterMemory parameters;
     Recompute recompute = Recompute::None;  ///< of this pipeline stage
     /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
     std::shared_ptr<DeferredWeights> deferred;
@@ -24,6 +25,9 @@ struct ModelContext {
     std::shared_ptr<double> side_loss_scale = std::make_shared<double>(1);
     /// Sum of those losses since the loop cleared it, on this rank, weighted as they are in the gradient.
     std::shared_ptr<double> side_loss = std::make_shared<double>(0);
+
+    /// Looks at what each layer gives, or spoils it on purpose.
+    std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>();
 
     Collectives& tensor() const { return mesh->tensor(); }
     int tp() const { return mesh->tensor().world_size(); }

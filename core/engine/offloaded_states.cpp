@@ -2,33 +2,15 @@
 #include "core/engine/offloaded_states.h"
 
 #include "core/engine/host_values.h"
+#include "core/engine/tensor_memory.h"
 
 namespace plimsoll::engine {
 
-namespace {
-
-c10::StorageImpl* storage_of(const torch::Tensor& tensor) { return tensor.storage().unsafeGetStorageImpl(); }
-
-/// The tensor's memory, which it has no longer.
-at::DataPtr take_memory(const torch::Tensor& tensor) {
-    c10::StorageImpl* const storage = storage_of(tensor);
-    at::DataPtr memory = storage->set_data_ptr(at::DataPtr(nullptr, tensor.device()));
-    storage->set_nbytes(std::size_t{0});
-    return memory;
-}
-
-void give_memory(const torch::Tensor& tensor, Bytes bytes) {
-    c10::StorageImpl* const storage = storage_of(tensor);
-    storage->set_data_ptr_noswap(storage->allocator()->allocate(static_cast<std::size_t>(bytes)));
-    storage->set_nbytes(static_cast<std::size_t>(bytes));
-}
-
-}  // namespace
-
-Result<std::unique_ptr<StateStore>> OffloadedStates::create(const std::filesystem::path& folder) {
-    auto file = AsyncFile::create(folder);
+Result<std::unique_ptr<StateStore>> OffloadedStates::create(const std::filesystem::path& folder, ReadAhead ahead,
+                                                            std::string what) {
+    auto file = AsyncFile::create(folder, std::move(what));
     if (!file) return tl::unexpected(file.error());
-    return std::unique_ptr<StateStore>(new OffloadedStates(std::move(*file)));
+    return std::unique_ptr<StateStore>(new OffloadedStates(std::move(*file), ahead));
 }
 
 Result<void> OffloadedStates::add(std::size_t part, const torch::Tensor& state) {
@@ -68,7 +50,7 @@ Result<void> OffloadedStates::acquire(std::size_t part) {
     ahead_ = 0;
     start_reading(parts_[part]);
     if (auto read = file_->wait_for(parts_[part].reading); !read) return read;
-    if (part + 1 < parts_.size()) {
+    if (reads_ahead_ && part + 1 < parts_.size()) {
         ahead_ = part + 1;
         start_reading(parts_[ahead_]);
     }
@@ -81,11 +63,23 @@ void OffloadedStates::release(std::size_t part) {
     parts_[part].here = false;
 }
 
+void OffloadedStates::drop(std::size_t part) {
+    if (part >= parts_.size() || !parts_[part].here) return;
+    // Also what is still being read into has to stay until that is over.
+    static_cast<void>(file_->wait_for(parts_[part].reading));  // an error shows in the next acquire()
+    for (State& state : parts_[part].states) take_memory(state.tensor);
+    parts_[part].here = false;
+}
+
+void OffloadedStates::prefetch(std::size_t part) {
+    if (part < parts_.size()) start_reading(parts_[part]);
+}
+
 namespace {
 
-/// A dry run's: memory comes and goes as it does with a file, and there is nothing to write.
 class AccountedStates final : public StateStore {
 public:
+    explicit AccountedStates(ReadAhead ahead) : last_ahead_(ahead == ReadAhead::Next ? 1 : 0) {}
     Result<void> add(std::size_t part, const torch::Tensor& state) override {
         if (parts_.size() <= part) parts_.resize(part + 1);
         parts_[part].states.emplace_back(state, static_cast<Bytes>(state.nbytes()));
@@ -93,12 +87,13 @@ public:
         return {};
     }
     Result<void> acquire(std::size_t part) override {
-        for (const std::size_t each : {part, part + 1}) {
-            if (each >= parts_.size() || parts_[each].here) continue;
-            for (const auto& [tensor, bytes] : parts_[each].states) give_memory(tensor, bytes);
-            parts_[each].here = true;
-        }
+        for (std::size_t each = part; each <= part + last_ahead_; ++each) prefetch(each);
         return {};
+    }
+    void prefetch(std::size_t part) override {
+        if (part >= parts_.size() || parts_[part].here) return;
+        for (const auto& [tensor, bytes] : parts_[part].states) give_memory(tensor, bytes);
+        parts_[part].here = true;
     }
     void release(std::size_t part) override {
         if (part >= parts_.size() || !parts_[part].here) return;
@@ -112,14 +107,17 @@ private:
         bool here = false;
     };
     std::vector<Part> parts_;
+    std::size_t last_ahead_;
 };
 
 }  // namespace
 
+std::unique_ptr<StateStore> accounted_states(ReadAhead ahead) { return std::make_unique<AccountedStates>(ahead); }
+
 Result<std::unique_ptr<StateStore>> make_state_store(const Layout& layout, torch::Device device) {
     if (layout.offload_optimizer == Offload::Nvme) {
-        if (device.is_meta()) return std::make_unique<AccountedStates>();
-        return OffloadedStates::create(layout.nvme_path);
+        if (device.is_meta()) return accounted_states(ReadAhead::Next);
+        return OffloadedStates::create(layout.nvme_path, ReadAhead::Next, "the optimizer's states");
     }
     if (layout.offload_optimizer == Offload::Cpu && !on_cpu(device)) return std::make_unique<HostStates>();
     return nullptr;

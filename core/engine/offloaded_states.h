@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer states on a drive (ZeRO-Infinity, Rajbhandari et al. 2021, section 5.2.2).
+// Optimizer states, and shards of parameters, on a drive (ZeRO-Infinity, Rajbhandari et al. 2021, section 5.2.2).
 #pragma once
 
 #include <memory>
@@ -11,15 +11,21 @@
 
 namespace plimsoll::engine {
 
-/// One file a rank. While a part is updated the next one is read and the one before is written: at most three parts
-/// have memory. Room for all is taken when the states are added.
+/// What acquire() reads beside the part that is asked for.
+enum class ReadAhead { Next, Nothing };
+
+/// One file a rank. While a part is updated the next one is read (ReadAhead::Next) and the one before is written: at
+/// most three parts have memory. Room for all is taken when the states are added.
 class OffloadedStates final : public StateStore {
 public:
-    static Result<std::unique_ptr<StateStore>> create(const std::filesystem::path& folder);
+    static Result<std::unique_ptr<StateStore>> create(const std::filesystem::path& folder, ReadAhead ahead,
+                                                      std::string what);
 
     Result<void> add(std::size_t part, const torch::Tensor& state) override;
     Result<void> acquire(std::size_t part) override;
     void release(std::size_t part) override;
+    void drop(std::size_t part) override;
+    void prefetch(std::size_t part) override;
 
 private:
     struct State {
@@ -33,17 +39,22 @@ private:
         std::uint64_t reading = 0;  ///< number of the last read
     };
 
-    explicit OffloadedStates(std::unique_ptr<AsyncFile> file) : file_(std::move(file)) {}
+    OffloadedStates(std::unique_ptr<AsyncFile> file, ReadAhead ahead)
+        : reads_ahead_(ahead == ReadAhead::Next), file_(std::move(file)) {}
     void start_reading(Part& part);
     void write_away(State& state);
 
     std::vector<Part> parts_;
+    bool reads_ahead_;
     std::size_t ahead_ = 0;  ///< the part that is read ahead of its use; 0: none, for nobody reads ahead to the first
     std::unique_ptr<AsyncFile> file_;  ///< ends first: it still reads into the tensors
 };
 
-/// The store that the layout asks for: null where states stay on the device, as they do with offloading to the CPU on a
-/// CPU.
+/// A dry run's: memory comes and goes as it does with a file, and there is nothing to write.
+std::unique_ptr<StateStore> accounted_states(ReadAhead ahead);
+
+/// The store that the layout asks for an optimizer's states: null where states stay on the device, as they do with
+/// offloading to the CPU on a CPU.
 Result<std::unique_ptr<StateStore>> make_state_store(const Layout& layout, torch::Device device);
 
 }  // namespace plimsoll::engine

@@ -48,20 +48,26 @@ ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optim
     const torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         const torch::Tensor parameter = parts_[i].parameter.detach();
-        const bool to_host = store_ != nullptr && !on_cpu(parameter);
-        if (to_host) {
-            // Pinned, so that the updated numbers travel back beside the computation.
-            const auto options = torch::TensorOptions().dtype(torch::kFloat).pinned_memory(!parameter.is_meta());
-            const auto host = parameter.is_meta() ? options.device(torch::kMeta) : options;
-            masters_.push_back(keep(i, at::empty(parameter.sizes(), host).copy_(parameter)));
-        } else {
-            masters_.push_back(is_half(parameter) ? keep(i, parameter.to(torch::kFloat)) : parameter);
+        const bool to_host = takes_states() && !on_cpu(parameter);
+        if (!to_host && !is_half(parameter)) {
+            masters_.push_back(parameter);
+            continue;
         }
+        auto options = torch::TensorOptions().dtype(torch::kFloat).device(parameter.device());
+        // Pinned, so that the updated numbers travel back beside the computation.
+        if (to_host && !parameter.is_meta()) options = options.device(torch::kCPU).pinned_memory(true);
+        const torch::Tensor copy = at::empty(parameter.sizes(), options);
+        {
+            const auto held = hold(i);
+            if (held) copy.copy_(parameter);
+            if (!held && kept_) kept_ = tl::unexpected(held.error());
+        }
+        masters_.push_back(keep(i, copy));
     }
 }
 
 torch::Tensor ShardedOptimizer::keep(std::size_t index, torch::Tensor state) {
-    if (store_ != nullptr && kept_) kept_ = store_->add(index, state);
+    if (takes_states() && kept_) kept_ = store_->add(index, state);
     return state;
 }
 
@@ -106,7 +112,7 @@ std::vector<OptimizerState> ShardedOptimizer::state() const {
         const auto held = hold(i);
         if (!held) throw std::runtime_error(held.error().message);
         for (OptimizerState& state : states_of(i)) {
-            if (store_ != nullptr) state.tensor = state.tensor.clone();
+            if (takes_states()) state.tensor = state.tensor.clone();
             states.push_back(std::move(state));
         }
     }

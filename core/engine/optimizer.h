@@ -21,6 +21,7 @@ struct OptimizedPart {
     std::string name;
     torch::Tensor parameter;   ///< in the dtype of training; contiguous, written in place; may have no rows
     bool decay = false;        ///< weight decay applies: the whole parameter is a matrix
+    double lr_multiplier = 1;  ///< of the learning rate of the update
     std::int64_t rows = 0;     ///< of the whole parameter, over all ranks
     std::int64_t columns = 0;  ///< of the whole parameter: numbers in a row, 1 for a vector
 };
@@ -92,6 +93,7 @@ protected:
     /// fp32; the parameter itself unless that is in half precision.
     const torch::Tensor& master(std::size_t index) const { return masters_[index]; }
     const Optimizer& settings() const { return settings_; }
+    double rate(std::size_t index, double lr) const { return lr * parts_[index].lr_multiplier; }
     double weight_decay(std::size_t index) const { return parts_[index].decay ? settings_.weight_decay : 0; }
     /// Casts numbers begin..begin+length of a master back into the parameter, while they are in cache. Each kind calls
     /// it for what it has updated.
@@ -101,6 +103,7 @@ protected:
 private:
     friend Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart>, const Optimizer&,
                                                                     PartSums*, std::unique_ptr<StateStore>);
+    bool takes_states() const { return store_ != nullptr && store_->takes_states(); }
     bool is_copy(std::size_t index) const { return !masters_[index].is_alias_of(parts_[index].parameter); }
     std::vector<OptimizerState> states_of(std::size_t index) const;
 

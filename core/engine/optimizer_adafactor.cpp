@@ -66,11 +66,11 @@ private:
             const double numbers = static_cast<double>(parts()[i].rows) * static_cast<double>(parts()[i].columns);
             const double w_rms = std::sqrt(host[0].item<double>() / numbers);
             const double u_rms = std::sqrt(host[1].item<double>() / numbers);
-            const double rate = lr * std::max(eps2, w_rms) / std::max(1.0, u_rms);
+            const double step = rate(i, lr) * std::max(eps2, w_rms) / std::max(1.0, u_rms);
             torch::Tensor w = as_matrix(i, master(i));
-            if (weight_decay(i) != 0) w.mul_(1 - lr * weight_decay(i));
+            if (weight_decay(i) != 0) w.mul_(1 - rate(i, lr) * weight_decay(i));
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
-                w.narrow(0, begin, count).add_(direction(i, gradients[i], begin, count, scaled), -rate);
+                w.narrow(0, begin, count).add_(direction(i, gradients[i], begin, count, scaled), -step);
                 cast_back(i, begin * slots_[i].columns, count * slots_[i].columns);
             });
         }

@@ -28,8 +28,8 @@ private:
             const torch::Tensor step = at::scalar_tensor(steps(), w.options().dtype(torch::kFloat));
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 const auto piece = [&](const torch::Tensor& flat) { return flat.narrow(0, begin, length); };
-                fused_adamw({piece(w), scaled(gradient, begin, length, w), piece(m), piece(v)}, step, settings(), lr,
-                            weight_decay(i));
+                fused_adamw({piece(w), scaled(gradient, begin, length, w), piece(m), piece(v)}, step, settings(),
+                            rate(i, lr), weight_decay(i));
                 cast_back(i, begin, length);
             });
         }

@@ -70,7 +70,7 @@ private:
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 const torch::Tensor m = exp_avg_[i].load(begin, length), v = exp_avg_sq_[i].load(begin, length);
                 fused_adamw({w.narrow(0, begin, length), scaled(gradient, begin, length, w), m, v}, step, settings(),
-                            lr, weight_decay(i));
+                            rate(i, lr), weight_decay(i));
                 exp_avg_[i].store(begin, m);
                 exp_avg_sq_[i].store(begin, v);
                 cast_back(i, begin, length);

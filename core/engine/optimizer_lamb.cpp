@@ -48,7 +48,7 @@ private:
             if (!held) return tl::unexpected(held.error());
             torch::Tensor w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
-                w.narrow(0, begin, length).add_(direction(i, begin, length), -lr * ratios[i]);
+                w.narrow(0, begin, length).add_(direction(i, begin, length), -rate(i, lr) * ratios[i]);
                 cast_back(i, begin, length);
             });
         }

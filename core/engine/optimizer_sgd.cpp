@@ -30,7 +30,7 @@ private:
                     torch::Tensor buffer = buffers_[i].view(-1).narrow(0, begin, length);
                     g = buffer.mul_(settings().momentum).add_(g);
                 }
-                weights.add_(g, -lr);
+                weights.add_(g, -rate(i, lr));
                 cast_back(i, begin, length);
             });
         }

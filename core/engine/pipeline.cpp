@@ -34,8 +34,11 @@ Pipeline::Pipeline(const Plan& plan, DistributedModel& model, const PipelineSche
       ranks_(model.context().mesh->pipeline()),
       rank_(ranks_.rank()),
       steps_(steps_of(schedule, rank_)) {
+    last_gradients_.resize(static_cast<std::size_t>(schedule.chunks));
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        if (is_backward(steps_[i].op.kind)) last_backward_ = i;
+        const PipelineOp& op = steps_[i].op;
+        if (is_backward(op.kind)) last_backward_ = i;
+        if (op.kind != OpKind::Forward) last_gradients_[static_cast<std::size_t>(op.chunk)] = i;
     }
     find_places();
 }
@@ -231,6 +234,9 @@ Result<void> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, con
     for (std::size_t place = 0; place < steps_.size(); ++place) {
         OpTime time{steps_[place].op, now(), 0};
         execute(place, batch, settings);
+        const int chunk = steps_[place].op.chunk;
+        if (schedule_.ranks > 1 && place == last_gradients_[static_cast<std::size_t>(chunk)])
+            model_.reduce_chunk(chunk);
         time.end = now();
         times_.push_back(time);
     }

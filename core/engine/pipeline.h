@@ -88,6 +88,8 @@ private:
     std::vector<OpTime> times_;
     std::vector<int> places_;  ///< by (stage, micro-batch, gradient)
     std::size_t last_backward_ = 0;
+    std::vector<std::size_t>
+        last_gradients_;  ///< by chunk: the place of the operation behind which its gradients are whole
     torch::Tensor loss_sum_;
 };
 

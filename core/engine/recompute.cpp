@@ -13,7 +13,8 @@ using torch::autograd::tensor_list;
 
 /// What a node keeps beside tensors.
 struct Kept : torch::CustomClassHolder {
-    RecomputedBody body;
+    ReplayedBody body;
+    std::size_t inputs = 0;
 };
 
 struct RecomputeFunction : Function<RecomputeFunction> {
@@ -21,22 +22,28 @@ struct RecomputeFunction : Function<RecomputeFunction> {
     /// (a frozen embedding), and the parameters inside would never get theirs.
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& path, at::TensorList inputs,
                                  const c10::intrusive_ptr<Kept>& kept) {
-        ctx->save_for_backward(inputs.vec());
+        Replay first;
+        torch::Tensor output = kept->body(inputs.vec(), first);
+        tensor_list saved = inputs.vec();
+        saved.insert(saved.end(), first.kept().begin(), first.kept().end());
+        ctx->save_for_backward(std::move(saved));
         ctx->saved_data["kept"] = torch::IValue::make_capsule(kept);
-        return kept->body(inputs.vec());
+        return output;
     }
 
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         const auto capsule = ctx->saved_data["kept"].toCapsule();
         const auto& kept = static_cast<const Kept&>(*capsule);
-        tensor_list inputs;
+        tensor_list inputs, results;
         for (const torch::Tensor& saved : ctx->get_saved_variables()) {
-            inputs.push_back(saved.detach().requires_grad_(saved.requires_grad()));
+            const bool is_input = inputs.size() < kept.inputs;
+            (is_input ? inputs : results).push_back(saved.detach().requires_grad_(is_input && saved.requires_grad()));
         }
         torch::Tensor output;
         {
             const torch::AutoGradMode with_gradients(true);
-            output = kept.body(inputs);
+            Replay second(std::move(results));
+            output = kept.body(inputs, second);
         }
         if (output.requires_grad()) torch::autograd::backward({output}, {gradients[0]});
 
@@ -50,8 +57,13 @@ struct RecomputeFunction : Function<RecomputeFunction> {
 }  // namespace
 
 torch::Tensor recompute(RecomputedBody body, std::vector<torch::Tensor> inputs) {
+    return recompute([body = std::move(body)](const tensor_list& in, Replay&) { return body(in); }, std::move(inputs));
+}
+
+torch::Tensor recompute(ReplayedBody body, std::vector<torch::Tensor> inputs) {
     auto kept = c10::make_intrusive<Kept>();
     kept->body = std::move(body);
+    kept->inputs = inputs.size();
     const torch::Tensor path = at::empty({0}, inputs.front().options().dtype(torch::kFloat)).requires_grad_();
     return RecomputeFunction::apply(path, at::TensorList(inputs), kept);
 }

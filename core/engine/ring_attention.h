@@ -4,7 +4,9 @@
 
 #include <torch/torch.h>
 
+#include "core/engine/attention.h"
 #include "core/engine/collectives.h"
+#include "core/engine/recompute.h"
 
 namespace plimsoll::engine {
 
@@ -13,10 +15,12 @@ namespace plimsoll::engine {
 /// Llama 3, section 3.3.2). [time / n] int64. n = 1: 0, 1, 2, …
 torch::Tensor context_positions(std::int64_t time, int rank, int ranks);
 
-/// As causal_attention without dropout; q, k and v hold this rank's context_positions. Keys and values go round the
-/// ring of ranks while blocks are computed, each with softmax statistics in fp32 (fp64 for fp64); no rank ever holds
-/// the keys of all. The backward goes round once more, and the gradients of keys and values travel with them. Keeps q,
-/// k, v, the output and one number a row and head.
-torch::Tensor ring_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Collectives& ring);
+/// As causal_attention, with the same dropout; q, k and v hold this rank's context_positions. Keys and values go round
+/// the ring of ranks while blocks are computed, each with softmax statistics in fp32 (fp64 for fp64); no rank ever
+/// holds the keys of all. The backward goes round once more, and the gradients of keys and values travel with them.
+/// Keeps q, k, v, the output and one number a row and head; the first run of a recomputed body (`replay`) the last two,
+/// and the second has nothing to send.
+torch::Tensor ring_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Collectives& ring,
+                             const AttentionDropout& dropout = {}, Replay* replay = nullptr);
 
 }  // namespace plimsoll::engine

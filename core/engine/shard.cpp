@@ -52,9 +52,12 @@ Shard replicated(std::vector<std::int64_t> whole, int ranks) {
     return shard;
 }
 
-torch::Tensor ShardedModule::register_sharded(const std::string& name, Shard shard,
-                                              const torch::TensorOptions& options) {
-    torch::Tensor parameter = register_parameter(name, torch::empty(shard.sizes(), options));
+torch::Tensor ShardedModule::register_sharded(const std::string& name, Shard shard, const ParameterMemory& memory) {
+    const std::vector<std::int64_t> sizes = shard.sizes();
+    torch::Tensor tensor = torch::empty(memory.later ? std::vector<std::int64_t>{1} : sizes, memory.options);
+    // One number, seen from everywhere; not as a view, for a parameter is a leaf.
+    if (memory.later) tensor.set_(tensor.storage(), 0, sizes, std::vector<std::int64_t>(sizes.size(), 0));
+    torch::Tensor parameter = register_parameter(name, tensor);
     shards_.emplace(name, std::move(shard));
     return parameter;
 }

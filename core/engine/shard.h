@@ -36,6 +36,14 @@ Shard shard_along(std::vector<std::int64_t> whole, std::int64_t dim, int rank, i
 /// A tensor that every one of `ranks` holds.
 Shard replicated(std::vector<std::int64_t> whole, int ranks);
 
+/// Where a parameter is made.
+struct ParameterMemory {
+    /// In fp32 on the CPU, whence it goes where it is trained.
+    torch::TensorOptions options = torch::dtype(torch::kFloat);
+    /// It gets no memory of its own: ZeRO-3 makes it a view of its bucket (data_parallel.h).
+    bool later = false;
+};
+
 /// A module whose parameters know their shard.
 class ShardedModule : public torch::nn::Module {
 public:
@@ -47,7 +55,7 @@ public:
 
 protected:
     /// Made empty: initialize() fills it.
-    torch::Tensor register_sharded(const std::string& name, Shard shard, const torch::TensorOptions& options);
+    torch::Tensor register_sharded(const std::string& name, Shard shard, const ParameterMemory& memory);
 
 private:
     std::map<std::string, Shard> shards_;

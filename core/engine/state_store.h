@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an optimizer keeps its states between updates, when that is not the memory that it computes in.
+// Where tensors wait between uses, when that is not the memory that is computed in: an optimizer's states, and the
+// shards of ZeRO-3's parameters.
 #pragma once
 
 #include <torch/torch.h>
@@ -22,6 +23,12 @@ public:
     virtual Result<void> acquire(std::size_t part) = 0;
     /// Their contents, changed or not, are kept. An error shows in the next acquire().
     virtual void release(std::size_t part) = 0;
+    /// In place of release() where nothing was changed: nothing has to be moved.
+    virtual void drop(std::size_t part) { release(part); }
+    /// Begins what the next acquire() of the part would wait for.
+    virtual void prefetch(std::size_t) {}
+    /// Whether it takes an optimizer's states, rather than only watching which part is used.
+    virtual bool takes_states() const { return true; }
 };
 
 /// States that stay in host memory. For an accelerator's optimizer that is what offloading to the CPU means.

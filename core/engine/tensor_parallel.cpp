@@ -2,6 +2,7 @@
 #include "core/engine/tensor_parallel.h"
 
 #include "core/engine/held_group.h"
+#include "core/engine/left_out.h"
 
 namespace plimsoll::engine {
 
@@ -51,9 +52,10 @@ struct SumGradient : Function<SumGradient> {
 
 struct Sum : Function<Sum> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const HeldGroupPointer& group) {
+        ctx->set_materialize_grads(false);
+        if (is_left_out(x)) return x.view_as(x);
         const torch::Tensor sum = x.clone(at::MemoryFormat::Contiguous);
         must(group->ranks->all_reduce_sum(sum)->wait());
-        ctx->set_materialize_grads(false);
         return sum;
     }
     static tensor_list backward(AutogradContext*, const tensor_list& gradients) { return {gradients[0], {}}; }
@@ -72,7 +74,10 @@ struct GatherSequence : Function<GatherSequence> {
 struct ScatterSum : Function<ScatterSum> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const HeldGroupPointer& group) {
         keep(ctx, group);
-        return scattered_sum(x, *group->ranks);
+        if (!is_left_out(x)) return scattered_sum(x, *group->ranks);
+        auto sizes = x.sizes().vec();
+        sizes[1] /= group->ranks->world_size();
+        return left_out(sizes, x.options());
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         return {gathered(gradients[0], kept_ranks(ctx)), {}};

@@ -16,7 +16,8 @@ namespace plimsoll::engine {
 /// [batch, time / tp, …] gathered to [batch, time, …]; its gradient is summed and cut (reduce-scatter).
 torch::Tensor enter_tensor_parallel(const torch::Tensor& x, const ModelContext& context);
 
-/// Out of it. Plain: the sum of x over the ranks. Sequence-parallel: this rank's part of the sum along time.
+/// Out of it. Plain: the sum of x over the ranks. Sequence-parallel: this rank's part of the sum along time. Of what is
+/// left out (left_out.h) nothing is sent.
 torch::Tensor leave_tensor_parallel(const torch::Tensor& x, const ModelContext& context);
 
 /// Sum over the context-parallel ranks, no gradient.

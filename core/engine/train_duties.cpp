@@ -44,10 +44,14 @@ Bytes size_of(const std::filesystem::path& folder) {
 }  // namespace
 
 Result<void> TrainLoop::tell(const char* kind, const std::string& sentence, Json details) {
+    return tell_at(updates_, kind, sentence, std::move(details));
+}
+
+Result<void> TrainLoop::tell_at(std::int64_t step, const char* kind, const std::string& sentence, Json details) {
     if (!first_rank()) return {};
     fmt::print("{}\n", sentence);
     std::fflush(stdout);
-    return recorder_.event(updates_, kind, sentence, std::move(details));
+    return recorder_.event(step, kind, sentence, std::move(details));
 }
 
 Result<void> TrainLoop::on_first_rank(const char* what, const std::function<Result<void>()>& work) {
@@ -70,28 +74,34 @@ bool TrainLoop::stop_asked() {
 Result<void> TrainLoop::restore() {
     if (auto sent = model_.broadcast_parameters(); !sent) return sent;
 
-    // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     std::vector<std::string> damaged;
-    std::filesystem::path checkpoint;
-    torch::Tensor chosen = torch::full({1}, -1, torch::dtype(torch::kInt64).device(device_));
-    if (first_rank()) {
-        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged)) {
-            checkpoint = *newest;
-            chosen.fill_(std::atoll(checkpoint.filename().string().substr(5).c_str()));  // "step-00000100"
-        }
-    }
-    if (auto sent = collectives_.broadcast(chosen, 0, patience); !sent) return sent;
-    const auto step = chosen.item<std::int64_t>();
-    if (step >= 0) {
-        if (auto loaded = load(checkpoint_path(options_.run, step)); !loaded) return loaded;
+    const auto step = choose_checkpoint(damaged);
+    if (!step) return tl::unexpected(step.error());
+    if (*step >= 0) {
+        if (auto loaded = load(*step); !loaded) return loaded;
     } else {
         if (auto loaded = load_start_weights(); !loaded) return loaded;
         if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
     }
-    return announce(step, damaged);
+    if (auto told = announce(*step, damaged); !told) return told;
+    // A rollback needs somewhere to go.
+    return guard_.rolls_back() && *step < 0 ? save() : Result<void>();
 }
 
-Result<void> TrainLoop::load(const std::filesystem::path& checkpoint) {
+Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& damaged) {
+    // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
+    torch::Tensor chosen = torch::full({1}, -1, torch::dtype(torch::kInt64).device(device_));
+    if (first_rank()) {
+        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged)) {
+            chosen.fill_(*step_of(newest->filename().string()));
+        }
+    }
+    if (auto sent = collectives_.broadcast(chosen, 0, patience); !sent) return tl::unexpected(sent.error());
+    return chosen.item<std::int64_t>();
+}
+
+Result<void> TrainLoop::load(std::int64_t step) {
+    const std::filesystem::path checkpoint = checkpoint_path(options_.run, step);
     const auto contents = read_checkpoint(checkpoint, plan_);
     if (!contents) return tl::unexpected(contents.error());
     const std::string what = (checkpoint / "model.safetensors").string();
@@ -103,6 +113,7 @@ Result<void> TrainLoop::load(const std::filesystem::path& checkpoint) {
     saved_at_ = contents->state.step;
     samples_ = contents->state.samples;
     scaler_.restore(contents->state.scaler);
+    guard_.restore(contents->state.guard);
     return {};
 }
 
@@ -155,7 +166,7 @@ Bytes TrainLoop::memory(bool peak) const {
 }
 
 Result<void> TrainLoop::record(const Step& step) {
-    const std::int64_t number = step.applied ? updates_ : updates_ + 1;
+    const std::int64_t number = step.number;
     std::vector<std::pair<std::string, double>> values;
     if (first_rank()) {
         const double rate =
@@ -299,7 +310,7 @@ Result<void> TrainLoop::save() {
     saved_at_ = updates_;
     const auto start = std::chrono::steady_clock::now();
     CheckpointContents contents;
-    contents.state = {updates_, samples_, scaler_.state()};
+    contents.state = {updates_, samples_, scaler_.state(), guard_.state()};
     contents.optimizer_steps = model_.optimizer_steps();
     auto weights = model_.whole_weights();
     if (!weights) return tl::unexpected(weights.error());

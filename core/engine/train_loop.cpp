@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train_loop.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 
-#include "core/control/lr_schedule.h"
 #include "core/engine/memory_counter.h"
 #include "core/engine/memory_recorder.h"
 
@@ -20,13 +19,6 @@ public:
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-/// Skipped updates in a row after which training goes nowhere. A dynamic loss scale may fall 2^16-fold first, and
-/// ends the run by its own rule.
-std::int64_t most_skips(const Numerics& numerics) {
-    if (numerics.dtype != Dtype::Fp16) return 3;
-    return numerics.loss_scale > 0 ? 10 : 100;
-}
 
 }  // namespace
 
@@ -44,16 +36,22 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
       batches_(corpus, plan, mesh.position().dp, static_cast<int>(plan.layout.dp), device),
       model_(plan, mesh, schedule, device),
       pipeline_(plan, model_, schedule),
-      scaler_(plan.numerics) {}
+      scaler_(plan.numerics),
+      guard_(plan.guard),
+      faults_(options.faults, plan, mesh) {
+    if (!faults_.any()) return;
+    model_.context().probe->look = [this](std::int32_t layer, const torch::Tensor& output) {
+        return faults_.spoil(layer, output);
+    };
+}
 
 Result<TrainOutcome> TrainLoop::run() {
     while (updates_ < plan_.training.steps) {
         const auto done = watched_step();
         if (!done) return tl::unexpected(done.error());
         if (auto recorded = record(*done); !recorded) return tl::unexpected(recorded.error());
-        if (!done->applied) {
-            if (auto bearable = judge_skipped(*done); !bearable) return tl::unexpected(bearable.error());
-        } else if (!done->stop) {
+        if (auto answered = respond(*done); !answered) return tl::unexpected(answered.error());
+        if (done->applied && !done->stop) {
             if (auto kept = periodic(); !kept) return tl::unexpected(kept.error());
         }
         if (done->stop && updates_ < plan_.training.steps) {
@@ -89,8 +87,12 @@ Result<TrainLoop::Step> TrainLoop::watched_step() {
 Result<TrainLoop::Step> TrainLoop::step() {
     const Stopwatch watch;
     Step step;
-    step.lr = learning_rate(plan_.lr, plan_.optimizer.lr, updates_, plan_.training.steps);
+    pass_over_left_out();
+    step.number = updates_ + 1;
+    step.samples = samples_;
+    step.lr = learning_rate(plan_, updates_) * guard_.lr_factor();
     step.scale = scaler_.scale();
+    if (faults_.any()) faults_.begin_step(step.number, step.samples);
     if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
     if (auto done = update(step); !done) return tl::unexpected(done.error());
     if (accelerator_ != nullptr) accelerator_->synchronize();
@@ -116,7 +118,7 @@ Result<void> TrainLoop::forward_backward(Step& step) {
     *model_.context().side_loss = 0;
 
     StepSettings settings;
-    settings.loss_scale = step.scale;
+    settings.loss_scale = step.scale * faults_.loss_factor();
     if (layout.pp == 1) settings.before_last_backward = send_status;  // travels while backward computes
     const auto reduced = pipeline_.step([&](std::int64_t k) { return batches_.micro_batch(samples_, k); }, settings);
     samples_ += static_cast<std::uint64_t>(layout.global_batch());
@@ -133,50 +135,24 @@ Result<void> TrainLoop::forward_backward(Step& step) {
 /// Gradients and loss are the same on all ranks here, so that all decide alike.
 Result<void> TrainLoop::update(Step& step) {
     begin_memory_phase("optimizer");
-    const double inv_scale = 1 / step.scale;
-    auto norms = model_.norms(inv_scale);
+    auto norms = model_.norms(1 / step.scale);
     if (!norms) return tl::unexpected(norms.error());
     step.norms = std::move(*norms);
-    step.applied = std::isfinite(step.norms.global) && std::isfinite(step.loss);
+    judge(step);
     last_loss_ = step.loss;
     if (!step.applied) {
         ++skipped_in_a_row_;
         return {};
     }
-    const double clip = clip_factor(step.norms.global, plan_.optimizer.clip);
-    if (auto stepped = model_.step(step.lr, inv_scale, clip); !stepped) return stepped;
     static_cast<void>(scaler_.update(false));  // only an overflow can fail
+    const double divisor = scaler_.divisor(step.scale);
+    const double norm = step.norms.global * (step.scale / divisor);
+    double clip = clip_factor(norm, plan_.optimizer.clip);
+    if (step.decision.clip_to > 0) clip = std::min(clip, clip_factor(norm, step.decision.clip_to));
+    if (auto stepped = model_.step(step.lr, 1 / divisor, clip); !stepped) return stepped;
     ++updates_;
     skipped_in_a_row_ = 0;
     return {};
-}
-
-Result<void> TrainLoop::judge_skipped(const Step& step) {
-    const std::int64_t number = updates_ + 1;
-    if (plan_.numerics.dtype == Dtype::Fp16) {
-        const auto bearable = scaler_.update(true);
-        auto told = tell("overflow",
-                         fmt::format("Step {}: the fp16 gradients overflowed at loss scale {:g}; the update was "
-                                     "skipped on all ranks, and the scale is now {:g}.",
-                                     number, step.scale, scaler_.scale()),
-                         {{"scale", step.scale}, {"next_scale", scaler_.scale()}});
-        if (!told) return told;
-        if (!bearable) return bearable;
-        if (skipped_in_a_row_ < most_skips(plan_.numerics)) return {};
-        return failed(
-            "the fp16 gradients overflowed {} steps in a row at step {}, and nothing was learned in them: "
-            "lower numerics.loss_scale (0 adapts it) or optimizer.lr, or use bf16 (numerics.dtype)",
-            skipped_in_a_row_, number);
-    }
-    auto told = tell("nonfinite", fmt::format("Step {}: the loss is {:g} and the gradient norm {:g}; the update was "
-                                              "skipped on all ranks.",
-                                              number, step.loss, step.norms.global));
-    if (!told) return told;
-    if (skipped_in_a_row_ < most_skips(plan_.numerics)) return {};
-    return failed(
-        "the loss or the gradients were not finite {} times in a row at step {}: lower optimizer.lr (now "
-        "{:g}) or lengthen lr.warmup_steps, then start again or resume from the last checkpoint",
-        skipped_in_a_row_, number, plan_.optimizer.lr);
 }
 
 }  // namespace plimsoll::engine

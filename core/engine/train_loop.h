@@ -5,16 +5,21 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/allocator/memory_timeline.h"
+#include "core/control/batch_rules.h"
+#include "core/control/gradient_guard.h"
 #include "core/control/loss_scaler.h"
+#include "core/control/lr_schedule.h"
 #include "core/engine/accelerator.h"
 #include "core/engine/batch.h"
 #include "core/engine/checkpoint.h"
 #include "core/engine/distributed_model.h"
+#include "core/engine/fault_injection.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/recorder.h"
 #include "core/engine/routing_log.h"
@@ -34,13 +39,17 @@ public:
 
 private:
     struct Step {
-        double loss = 0;         ///< mean over the global batch
-        double router_loss = 0;  ///< what routers add to it
-        bool stop = false;       ///< some rank was asked to stop
-        GradientNorms norms;     ///< before clipping
+        std::int64_t number = 0;    ///< from 1
+        std::uint64_t samples = 0;  ///< where its batch begins
+        double loss = 0;            ///< mean over the global batch
+        double router_loss = 0;     ///< what routers add to it
+        bool stop = false;          ///< some rank was asked to stop
+        GradientNorms norms;        ///< before clipping
         double lr = 0;
         double scale = 1;
         bool applied = false;
+        bool overflow = false;  ///< of fp16 gradients: the loss scaler's
+        GuardDecision decision;
         Seconds seconds = 0;
     };
 
@@ -49,10 +58,20 @@ private:
     Result<Step> watched_step();
     Result<void> forward_backward(Step& step);
     Result<void> update(Step& step);
-    Result<void> judge_skipped(const Step& step);
+
+    // A step that stands out (train_guard.cpp).
+    void judge(Step& step);
+    Result<void> respond(const Step& step);
+    Result<void> judge_overflow(const Step& step);
+    Result<void> tell_finding(const Step& step);
+    Result<std::string> first_bad(const Step& step, Json& details);
+    Result<void> roll_back(const Step& step);
+    void pass_over_left_out();
 
     // What happens beside the steps (train_duties.cpp).
-    Result<void> load(const std::filesystem::path& checkpoint);
+    /// Step of the newest whole checkpoint that rank 0 finds, on all ranks; -1: there is none.
+    Result<std::int64_t> choose_checkpoint(std::vector<std::string>& damaged);
+    Result<void> load(std::int64_t step);
     Result<void> load_start_weights();
     Result<void> announce(std::int64_t resumed_from, const std::vector<std::string>& damaged);
     Result<void> record(const Step& step);
@@ -63,6 +82,8 @@ private:
     Result<void> save();
     /// An event of the whole run: rank 0 tells it.
     Result<void> tell(const char* kind, const std::string& sentence, Json details = Json::object());
+    Result<void> tell_at(std::int64_t step, const char* kind, const std::string& sentence,
+                         Json details = Json::object());
     /// Rank 0 alone does something that may take long; the others wait and learn whether it worked.
     Result<void> on_first_rank(const char* what, const std::function<Result<void>()>& work);
     /// Whether some rank was asked to stop: all have to learn it before a forward pass that needs them all.
@@ -88,9 +109,12 @@ private:
     DistributedModel model_;
     Pipeline pipeline_;
     LossScaler scaler_;
-    std::int64_t steps_taken_ = 0;  ///< by this process
-    std::int64_t updates_ = 0;      ///< made
-    std::uint64_t samples_ = 0;     ///< sequences consumed, over all ranks
+    GradientGuard guard_;
+    FaultInjection faults_;
+    std::set<std::uint64_t> left_out_;  ///< first sequences of batches that led to a rollback
+    std::int64_t steps_taken_ = 0;      ///< by this process
+    std::int64_t updates_ = 0;          ///< made
+    std::uint64_t samples_ = 0;         ///< sequences consumed, over all ranks
     std::int64_t skipped_in_a_row_ = 0;
     std::int64_t saved_at_ = -1;  ///< updates of the newest checkpoint
     double last_loss_ = 0;

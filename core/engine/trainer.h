@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <filesystem>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/units.h"
+#include "core/control/fault.h"
 #include "core/engine/rank_info.h"
 #include "core/plan/plan.h"
 
@@ -16,7 +18,8 @@ struct TrainerOptions {
     std::filesystem::path run;  ///< the run folder (layout: core/run/run_folder.h)
     /// Set by SIGTERM: end after this step, with a checkpoint. A sample or a validation that it meets is cut short.
     const std::atomic<bool>* stop = nullptr;
-    Seconds timeout = 120;  ///< of a collective: a rank that is silent for longer is given up
+    std::vector<Fault> faults;  ///< put in on purpose
+    Seconds timeout = 120;      ///< of a collective: a rank that is silent for longer is given up
 };
 
 enum class TrainOutcome { Finished, Stopped };

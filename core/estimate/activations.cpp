@@ -25,7 +25,8 @@ struct Sizes {
           k(share(plan.model.num_kv_heads, t) * plan.model.head_size()),
           f(share(plan.model.ffn_hidden_size, t)),
           mask(plan.model.dropout > 0 ? mask_bytes(plan) : 0),
-          eager(plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0)),
+          eager(plan.layout.cp == 1 &&
+                (plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0))),
           repeated(plan.model.num_kv_heads < plan.model.num_heads),
           routed(plan.model.moe() ? plan.model.experts_per_token : 1),
           own_experts(plan.model.moe() ? share(plan.model.num_experts, plan.layout.ep) : Count(1)),
@@ -40,7 +41,7 @@ struct Sizes {
     std::int64_t e, t, sigma;
     Count s, keys, sb, h, heads, q, k, f;
     std::int64_t mask;  ///< bytes of a dropout mask's element; 0 without dropout
-    bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout)
+    bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout; a ring keeps none)
     bool repeated;      ///< grouped-query attention
     Count routed;       ///< experts that a token goes through; 1 when dense
     Count own_experts;  ///< on the rank; 1 when dense
@@ -55,15 +56,16 @@ public:
         after_core_ = false;
         norm(norm_input);
         add("q, k, v input", SavedKind::Block, z_.gathered());
-        add("q, k and v", SavedKind::Block, z_.e * z_.sb * (z_.q + 2 * z_.k));
+        add("q, k and v", SavedKind::Projections, z_.e * z_.sb * (z_.q + 2 * z_.k));
         core();
         after_core_ = true;
-        add("output projection input", SavedKind::Block, z_.e * z_.sb * z_.q);
+        add("output projection input", SavedKind::AttentionOutput, z_.e * z_.sb * z_.q);
         dropout("attention dropout mask");
     }
 
     void mlp(bool t5) {
-        norm(SavedKind::Block);
+        in_mlp_ = true;
+        norm(SavedKind::SublayerInput);
         add("MLP input", SavedKind::Block, z_.gathered());
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
@@ -81,7 +83,7 @@ private:
     void add(std::string_view what, SavedKind kind, Count bytes) { add(what, kind, bytes, z_.e); }
     /// With the bytes of an element that can be compressed, or 0.
     void add(std::string_view what, SavedKind kind, Count bytes, std::int64_t element) {
-        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_});
+        if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_, in_mlp_});
     }
 
     void norm(SavedKind input) {
@@ -91,7 +93,7 @@ private:
 
     void core() {
         if (!z_.eager) {
-            add("log-sum-exp", SavedKind::AttentionCore, 4 * z_.heads * z_.sb, 0);
+            add("log-sum-exp", SavedKind::LogSumExp, 4 * z_.heads * z_.sb, 0);
             return;
         }
         add("softmax output", SavedKind::AttentionCore, z_.e * z_.scores());
@@ -126,7 +128,7 @@ private:
     const Model& model_;
     Sizes z_;
     std::vector<SavedTensor> tensors_;
-    bool after_core_ = false, routed_ = false;
+    bool after_core_ = false, routed_ = false, in_mlp_ = false;
 };
 
 /// oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.
@@ -143,8 +145,47 @@ Count last_product(const Plan& plan) {
 bool is_kept(SavedKind kind, Recompute mode) {
     if (mode == Recompute::None) return true;
     if (mode == Recompute::Full) return kind == SavedKind::Input;
-    return kind != SavedKind::AttentionCore;
+    if (mode == Recompute::Selective) return kind != SavedKind::AttentionCore && kind != SavedKind::LogSumExp;
+    return kind != SavedKind::Block && kind != SavedKind::AttentionCore && kind != SavedKind::Statistics;
 }
+
+/// What the two halves of a layer's backward need beyond what they keep or compute again, and the gradients between.
+struct BackwardHalves {
+    explicit BackwardHalves(const Plan& plan) {
+        const Sizes z(plan);
+        const Count queries = z.e * z.sb * z.q;
+        const Count matrix = z.e * z.h * z.f;
+        const Count mask = share(z.mask * z.sb * z.h, z.sigma);
+        const Count inner = share(z.inner(), z.own_experts.value());
+        const Count at_down = inner + last_product(plan);
+        const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
+        // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
+        in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
+        const Count scores = z.eager ? z.e * z.scores() : Count(0);
+        in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
+    }
+    Count in_mlp, in_core;
+};
+
+Count again_in_mlp(const std::vector<SavedTensor>& tensors, Recompute mode) {
+    Count sum;
+    for (const auto& tensor : tensors)
+        if (tensor.in_mlp && !is_kept(tensor.kind, mode)) sum += tensor.bytes;
+    return sum;
+}
+
+/// Recompute::Mlp goes through the MLP, then through attention, each with what it computes again.
+struct MlpModeHalves {
+    MlpModeHalves(const Plan& plan, const std::vector<SavedTensor>& tensors) {
+        const Sizes z(plan);
+        const BackwardHalves halves(plan);
+        const Count mlp_again = again_in_mlp(tensors, Recompute::Mlp);
+        const Count again = kept(tensors, Recompute::None) - kept(tensors, Recompute::Mlp);
+        mlp = mlp_again + halves.in_mlp + z.hidden();
+        attention = again - mlp_again + halves.in_core + 2 * z.hidden() + (z.eager ? z.e * z.sb * z.q : Count(0));
+    }
+    Count mlp, attention;
+};
 
 }  // namespace
 
@@ -152,7 +193,7 @@ std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind) {
     const bool t5 = kind != LayerKind::Decoder;
     LayerList list(plan);
     list.attention(SavedKind::Input);
-    if (kind == LayerKind::T5Decoder) list.attention(SavedKind::Block);
+    if (kind == LayerKind::T5Decoder) list.attention(SavedKind::SublayerInput);
     list.mlp(t5);
     return list.take();
 }
@@ -176,9 +217,13 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode) {
 
 Count before_first_gradient(const Plan& plan) {
     const Sizes z(plan);
-    if (!plan.model.moe()) return plan.model.gated_mlp() ? Count(0) : last_product(plan);
     const Count rows = z.routed * z.e * z.sb * z.h, inner = share(z.inner(), z.own_experts.value());
-    return share(7 * rows, 2) - 2 * inner - z.hidden();
+    const Count routed = share(7 * rows, 2) - 2 * inner - z.hidden();
+    const Count free = plan.model.moe() ? routed : plan.model.gated_mlp() ? Count(0) : last_product(plan);
+    if (plan.layout.recompute != Recompute::Mlp) return free;
+    // Attention, whose gradients come later, may need about as much.
+    const MlpModeHalves halves(plan, saved_tensors(plan, LayerKind::Decoder));
+    return std::min(free, halves.mlp - halves.attention);
 }
 
 Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, Recompute mode) {
@@ -188,24 +233,25 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
     for (const auto& tensor : packed&& mode != Recompute::Full ? compressed(tensors) : tensors)
         if (tensor.after_core) after_core += tensor.bytes;
     const Count h = z.hidden(), queries = z.e * z.sb * z.q, keys = z.e * z.sb * z.k;
-    const Count matrix = z.e * z.h * z.f;
-    const Count mask = share(z.mask * z.sb * z.h, z.sigma);
+    const BackwardHalves halves(plan);
+    const Count in_mlp = halves.in_mlp, in_core = halves.in_core;
     const Count inner = share(z.inner(), z.own_experts.value());
-    const Count at_down = inner + last_product(plan);
-    const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
-    // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
-    const Count in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
     const Count scores = z.eager ? z.e * z.scores() : Count(0);
-    const Count in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
     const Count again = kept(tensors, Recompute::None) - kept(tensors, mode);
-
     const Count op = std::max((plan.model.gated_mlp() ? 2 : 1) * inner, z.eager ? scores : 2 * queries + 2 * keys);
-    const Count unpacked = !packed ? Count(0) : mode == Recompute::Full ? h : op;
+    const Count unpacked = !packed                   ? Count(0)
+                           : mode == Recompute::Full ? h
+                           : mode == Recompute::Mlp  ? h + 2 * queries + 2 * keys
+                                                     : op;
 
     // Differences stop at 0: what is freed can exceed what the attention core needs, and the MLP is then the peak.
     if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h + unpacked;
     if (mode == Recompute::Selective)
         return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core) + unpacked;
+    if (mode == Recompute::Mlp) {
+        const MlpModeHalves both(plan, tensors);
+        return std::max(both.mlp, both.attention) + unpacked;
+    }
     return std::max(again + in_mlp + 2 * h, again + in_core + 3 * h - after_core) + unpacked;
 }
 

@@ -10,8 +10,18 @@
 
 namespace plimsoll {
 
-/// Recomputation drops by kind: selective drops the attention core, full drops everything but the layer's input.
-enum class SavedKind { Input, Block, AttentionCore, Statistics };
+/// Recomputation drops by kind: selective drops the attention core, full drops everything but the layer's input,
+/// mlp everything but the inputs of attention and MLP, q, k and v, the attention's output and its log-sum-exp.
+enum class SavedKind {
+    Input,
+    SublayerInput,
+    Block,
+    Projections,
+    AttentionCore,
+    AttentionOutput,
+    LogSumExp,
+    Statistics
+};
 
 /// A tensor that autograd saves in one layer for one micro-batch, on one rank.
 struct SavedTensor {
@@ -21,6 +31,7 @@ struct SavedTensor {
     bool after_core = false;   ///< saved after the attention core, so freed before its backward
     std::int64_t element = 0;  ///< bytes an element where compress_activations takes it, else 0
     bool routed = false;       ///< grows with the rows that the rank's experts get
+    bool in_mlp = false;       ///< of the MLP and its norm
 };
 
 enum class LayerKind { Decoder, T5Encoder, T5Decoder };
@@ -83,6 +94,7 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 ///     none          max(M, C) + H
 ///     selective     max(M + H, the core again + C + H + 3 Q + 2 K)
 ///     full          the layer again + max(M + 2 H, C + 3 H)
+///     mlp           max(the MLP again + M + H, the attention again + C + 2 H, with eager attention + Q)
 ///
 /// With layout.compress_activations each op's tensors are unpacked for its backward: U = max(F, twice with a gated MLP;
 /// 2 Q + 2 K, eager S) comes on top, A counts as compressed, and full recomputation unpacks the layer's input, H, and

@@ -38,7 +38,7 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
     rank_terms(plan, layer, slice, in_flight, engine, sink);
 
     rank.activations_per_layer = stage_activations(plan, layer, slice, in_flight, layout.recompute).a_layer.value();
-    for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full})
+    for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp})
         rank.activations_by_recompute[static_cast<std::size_t>(mode)] =
             stage_activations(plan, layer, slice, in_flight, mode).total().value();
     return rank;

@@ -40,7 +40,7 @@ struct RankMemory {
     std::int64_t chunks = 1;      ///< parts of the model that the rank holds
     std::vector<Term> terms;
     Bytes activations_per_layer = 0;  ///< one (decoder) layer, one micro-batch; the mean where some layers recompute
-    std::array<Bytes, 3> activations_by_recompute{};  ///< what of(Category::Activations) is in none, selective, full
+    ByRecompute<Bytes> activations_by_recompute{};  ///< what of(Category::Activations) is in each mode
 
     Bytes total() const;
     Bytes of(Category category) const;

@@ -21,7 +21,9 @@ Json to_json(const std::vector<Term>& terms) {
 }
 
 Json to_json(const RankMemory& rank) {
-    const auto& by_mode = rank.activations_by_recompute;
+    Json modes = Json::object();
+    for (std::size_t i = 0; i < recompute_names.size(); ++i)
+        modes[std::string(recompute_names[i])] = rank.activations_by_recompute[i];
     return {{"stage", rank.stage},
             {"label", rank.label},
             {"ranks", rank.ranks},
@@ -31,7 +33,7 @@ Json to_json(const RankMemory& rank) {
             {"total_bytes", rank.total()},
             {"terms", to_json(rank.terms)},
             {"activations_per_layer", rank.activations_per_layer},
-            {"activations_by_recompute", {{"none", by_mode[0]}, {"selective", by_mode[1]}, {"full", by_mode[2]}}}};
+            {"activations_by_recompute", modes}};
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
         add("host_parameters", "Parameters", Category::Parameters, bytes * own, per_parameter(bytes),
             "ZeRO-Infinity (Rajbhandari et al. 2021)");
     }
-    if (layout.offload_parameters == Offload::Nvme) {
+    // On the CPU, whose memory is the host's, the shards that are on their way are among the gathered weights.
+    if (layout.offload_parameters == Offload::Nvme && plan.cluster.gpu != "cpu") {
         const Count buffer = std::max(Count(100'000'000), share(slice.largest, groups.dense));
         const auto bytes = bytes_of(plan.numerics.dtype);
         add("host_parameter_buffers", "Swap buffers of the parameters", Category::Buffers, 5 * bytes * buffer,

@@ -38,16 +38,23 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
         return buffers;
     }
     const Count tied = slice.last && slice.head == 0 && slice.first ? slice.embedding : Count(0);
+    // What is on its way while a unit computes: the next one's weights, or where those wait on a drive its shard, which
+    // is read ahead; from host memory nothing.
+    const Count coming = layout.offload_parameters == Offload::None ? e * slice.layer
+                         : layout.offload_parameters == Offload::Nvme && plan.cluster.gpu == "cpu"
+                             ? e * share(slice.layer, ranks)
+                             : Count(0);
     if (slice.last) {
-        buffers.at_loss = e * (head + tied + slice.layer);
+        buffers.at_loss = e * (head + tied) + coming;
     }
     // The peak comes before the layer's first gradient, or right after when what led to it is free again. Experts have
     // buckets of their own.
     const Count bucket = g * slice.layer;
     const Count experts = share(slice.experts, std::max<std::int64_t>(slice.layers, 1));
     const Count current = (experts > 0 ? g * experts : bucket) - before_first_gradient(plan);
-    const Count at_last_layer = 2 * e * slice.layer + current + (slice.last ? g * head : Count(0));
-    const Count further_on = 2 * e * slice.layer + current + bucket + share(bucket, ranks) - kept_layer;
+    const Count weights = e * slice.layer + coming;
+    const Count at_last_layer = weights + current + (slice.last ? g * head : Count(0));
+    const Count further_on = weights + current + bucket + share(bucket, ranks) - kept_layer;
     buffers.in_backward = std::max(at_last_layer, further_on);
     return buffers;
 }
@@ -57,9 +64,12 @@ std::string sharded_buffers_text(const Plan& plan, const Slice& slice, const Sha
         return fmt::format("in a layer's backward {} of gradients in buckets of up to {} MiB",
                            number(buffers.in_backward), plan.training.bucket_mib);
     return fmt::format(
-        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: two "
-        "layers' weights and the gradients of one or two of {} parameters",
-        number(buffers.at_loss), number(buffers.in_backward), number(slice.layer));
+        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: {} and "
+        "the "
+        "gradients of one or two of {} parameters",
+        number(buffers.at_loss), number(buffers.in_backward),
+        plan.layout.offload_parameters == Offload::None ? "two layers' weights" : "a layer's weights",
+        number(slice.layer));
 }
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@ namespace plimsoll {
 namespace {
 
 constexpr auto korthikanti = "op by op; Korthikanti et al. 2022, table 2";
-constexpr std::array modes{Recompute::None, Recompute::Selective, Recompute::Full};
+constexpr std::array modes{Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp};
 
 std::string number(Count count) { return format_count(count.value()); }
 

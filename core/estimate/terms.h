@@ -30,9 +30,9 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice);
 /// What one layer keeps and needs, summed once for a plan.
 struct LayerActivations {
     explicit LayerActivations(const Plan& plan);
-    std::array<Count, 3> decoder, encoder;  ///< kept, by Recompute, compressed where the plan says so
-    std::array<Count, 3> backward;          ///< backward_peak of a decoder layer, by Recompute
-    std::array<Count, 3> routed;            ///< what of `decoder` grows with the rows that the experts here get
+    ByRecompute<Count> decoder, encoder;  ///< kept, compressed where the plan says so
+    ByRecompute<Count> backward;          ///< backward_peak of a decoder layer
+    ByRecompute<Count> routed;            ///< what of `decoder` grows with the rows that the experts here get
 };
 
 /// Micro-batches alive at a rank's peak, counted in its chunks.

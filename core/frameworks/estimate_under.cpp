@@ -69,7 +69,7 @@ RankMemory rank_memory_under(Framework framework, const Workload& work, const St
 
     const auto kept = framework_terms::kept_activations(work, stage);
     rank.activations_per_layer = kept.layer.value();
-    for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+    for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp}) {
         auto other = work;
         other.layout.recompute = mode;
         rank.activations_by_recompute[static_cast<std::size_t>(mode)] =

@@ -13,8 +13,15 @@ namespace {
 
 bool is_core(const KeptTensor& tensor) { return tensor.what.starts_with("softmax") || tensor.what == "log-sum-exp"; }
 
+/// None of these frameworks has such a mode by that name; with the same checkpoints in the model's code it is this.
+bool stays_without_mlp(const KeptTensor& tensor) {
+    return tensor.what == "layer input" || tensor.what == "norm input" || tensor.what == "log-sum-exp" ||
+           tensor.what == "output projection input" || tensor.what == "q, k and v";
+}
+
 bool stays(const Workload& work, const KeptTensor& tensor) {
     if (work.layout.recompute == Recompute::Selective && is_core(tensor)) return false;
+    if (work.layout.recompute == Recompute::Mlp && !stays_without_mlp(tensor)) return false;
     return std::find(work.recomputed.begin(), work.recomputed.end(), tensor.what) == work.recomputed.end();
 }
 

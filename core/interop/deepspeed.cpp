@@ -27,6 +27,12 @@ void add_recompute(Json& json, const Plan& plan, Notes& notes) {
             "not "
             "whole layers.");
     }
+    if (plan.layout.recompute == Recompute::Mlp) {
+        notes.push_back(
+            "Recomputation of the MLP is not in the file: the model's code has to checkpoint the norms and the MLP "
+            "only, "
+            "not whole layers.");
+    }
 }
 
 void add_training_note(const Plan& plan, Notes& notes) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/control/batch_rules.h"
 #include "core/interop/deepspeed_parts.h"
 
 namespace plimsoll::deepspeed {
@@ -57,7 +58,9 @@ void sgd(Json& json, const Plan& plan) {
 
 }  // namespace
 
-void add_optimizer(Json& json, const Plan& plan, Notes& notes) {
+void add_optimizer(Json& json, const Plan& asked, Notes& notes) {
+    Plan plan = asked;
+    plan.optimizer.lr = peak_learning_rate(asked);
     if (plan.optimizer.weight_decay > 0) {
         notes.push_back(
             "weight_decay acts on every parameter that DeepSpeed is given: to leave biases and norms out, as the plan "

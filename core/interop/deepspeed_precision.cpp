@@ -25,12 +25,17 @@ Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& note
             "DeepSpeed {} doubles the loss scale one clean step earlier than the plan: after {} in place of {}.",
             release.text(), numerics.loss_scale_window, numerics.loss_scale_window + 1));
     }
+    if (numerics.loss_scale == 0 && numerics.loss_scale_policy != LossScalePolicy::DeepSpeed) {
+        notes.push_back(fmt::format(
+            "The loss scale goes by DeepSpeed's rules there, not by those of numerics.loss_scale_policy {}.",
+            loss_scale_policy_names[static_cast<std::size_t>(numerics.loss_scale_policy)]));
+    }
     return {{"enabled", true},
             {"loss_scale", numerics.loss_scale},
             {"initial_scale_power", numerics.initial_scale_power},
             {"loss_scale_window", numerics.loss_scale_window},
             {"hysteresis", numerics.hysteresis},
-            {"consecutive_hysteresis", false},
+            {"consecutive_hysteresis", numerics.consecutive_hysteresis},
             {"min_loss_scale", whole_minimum(numerics.min_loss_scale, notes)}};
 }
 

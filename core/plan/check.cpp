@@ -109,6 +109,7 @@ std::vector<Problem> check_plan(const Plan& plan) {
     check_model(problems, plan.model);
     if (problems.found.empty()) check_parallelism(problems, plan);
     check_recipe(problems, plan);
+    check_control(problems, plan);
     return std::move(problems.found);
 }
 

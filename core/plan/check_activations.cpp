@@ -18,7 +18,7 @@ void check_recomputation(Problems& problems, const Layout& layout) {
         problems.add(
             "layout.recompute_stages",
             "layout.recompute_stages {} picks pipeline ranks that recompute, but layout.recompute is none; set "
-            "it to 0 or layout.recompute to selective or full",
+            "it to 0 or layout.recompute to selective, full or mlp",
             layout.recompute_stages);
     }
     if (layout.recompute_stages > layout.pp) {

@@ -37,7 +37,8 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
     v.choice("split", layout.split, split_names,
              "How layers are dealt to pipeline stages: as many on each, or so that the slowest stage is fastest");
     v.choice("recompute", layout.recompute, recompute_names,
-             "Activations computed again in the backward pass in place of kept");
+             "Activations computed again in the backward pass in place of kept: selective those of the attention core, "
+             "full all of a layer, mlp its norms and the MLP up to its last product");
     v.integer("recompute_every", layout.recompute_every, size,
               "Under full recomputation every so-many-th layer is computed again; the others keep all");
     v.integer("recompute_stages", layout.recompute_stages, {0, 1'048'576},
@@ -60,11 +61,23 @@ void visit_fields(FieldVisitor& v, Numerics& numerics) {
     v.choice("reduce_dtype", numerics.reduce_dtype, reduce_dtype_names,
              "Precision in which gradients travel between data-parallel ranks; gradient is that of the gradients");
     v.number("loss_scale", numerics.loss_scale, {0, 1e38}, "fp16 loss scale; 0 is dynamic");
+    v.choice("loss_scale_policy", numerics.loss_scale_policy, loss_scale_policy_names,
+             "Whose rules move the dynamic scale: DeepSpeed's, PyTorch GradScaler's, or the guide's");
     v.integer("initial_scale_power", numerics.initial_scale_power, {0, 127},
               "The dynamic scale starts at 2 to this power");
-    v.integer("loss_scale_window", numerics.loss_scale_window, size, "Clean steps before the scale doubles");
-    v.integer("hysteresis", numerics.hysteresis, {1, 1000}, "Overflows before the scale halves");
-    v.number("min_loss_scale", numerics.min_loss_scale, {0, 1e38, true}, "The scale never falls below this");
+    v.integer("loss_scale_window", numerics.loss_scale_window, size,
+              "Clean steps before the scale grows (PyTorch's growth_interval, 2000 there); not of the guide");
+    v.integer("hysteresis", numerics.hysteresis, {1, 1000}, "deepspeed: overflows before the scale halves");
+    v.flag("consecutive_hysteresis", numerics.consecutive_hysteresis,
+           "deepspeed: only overflows one right after the other count");
+    v.number("min_loss_scale", numerics.min_loss_scale, {0, 1e38, true},
+             "The scale never falls below this: an overflow there ends the run; pytorch has none");
+    v.flag("loss_scale_growth_fault", numerics.loss_scale_growth_fault,
+           "deepspeed: halve the gradients of a step that doubles the scale, as its ZeRO does; only to compare");
+    v.number("loss_scale_growth", numerics.loss_scale_growth, {1, 1e6, true}, "pytorch: growth_factor");
+    v.number("loss_scale_backoff", numerics.loss_scale_backoff, {0, 0.999999, true}, "pytorch: backoff_factor");
+    v.integer("loss_scale_check_every", numerics.loss_scale_check_every, size,
+              "guide: steps between looks; two overflows in a row since the last halve, ten clean steps double");
 }
 
 void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
@@ -78,12 +91,56 @@ void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
     v.number("momentum", optimizer.momentum, {0, 0.999999}, "Momentum of sgd; 0 is none");
     v.flag("always_adapt", optimizer.always_adapt, "lamb: use the trust ratio on biases and norms too");
     v.number("clip", optimizer.clip, {0, 1e9}, "Largest global gradient norm; 0 turns clipping off");
+    v.number("embedding_lr", optimizer.embedding_lr, {0, 1e3}, "Learning rate of the embeddings, as a multiple");
+    v.number("head_lr", optimizer.head_lr, {0, 1e3}, "Learning rate of an untied output head, as a multiple");
+    v.number("vector_lr", optimizer.vector_lr, {0, 1e3}, "Learning rate of biases and norms, as a multiple");
 }
 
 void visit_fields(FieldVisitor& v, LrSchedule& lr) {
-    v.choice("kind", lr.kind, lr_kind_names, "Shape after the warmup");
-    v.integer("warmup_steps", lr.warmup_steps, at_least_0, "Steps of linear rise to the peak");
+    v.choice("kind", lr.kind, lr_kind_names,
+             "Shape after the warmup; those with a slash are DeepSpeed's and transformers' own");
+    v.integer("warmup_steps", lr.warmup_steps, at_least_0, "Steps of rise to the peak");
+    v.number("warmup_fraction", lr.warmup_fraction, {0, 1},
+             "The warmup as a share of the run, in place of warmup_steps; 0 is off, 0.05 usual");
+    v.choice("warmup_shape", lr.warmup_shape, lr_shape_names, "Curve of the warmup");
+    v.number("warmup_start_ratio", lr.warmup_start_ratio, {0, 1},
+             "Where the warmup rises from, as a share of the peak");
     v.number("min_ratio", lr.min_ratio, {0, 1}, "Final learning rate as a share of the peak");
+    v.flag("tail", lr.tail, "Let the last part of the run fall to zero from where the curve is");
+    v.integer("decay_steps", lr.decay_steps, at_least_0,
+              "Steps of the last part (tail, wsd, guide, warmup_stable_decay, OneCycle); 0 goes by decay_fraction");
+    v.number("decay_fraction", lr.decay_fraction, {0, 1}, "The last part as a share of the run");
+    v.choice("decay_shape", lr.decay_shape, lr_shape_names, "Curve of the last part");
+    v.integer("cycle_steps", lr.cycle_steps, at_least_0,
+              "Steps of the first cycle under cosine-restarts, or of OneCycle's way down; 0 is the rest or the way up");
+    v.number("cycle_factor", lr.cycle_factor, {1, 1e3}, "Each cycle's length as a multiple of the one before (T_mult)");
+    v.number("cycle_decay", lr.cycle_decay, {0, 1, true}, "Each cycle's peak as a multiple of the one before");
+    v.number("cycles", lr.cycles, {0, 1e6}, "num_cycles of transformers' cosines; 0 is their own default");
+    v.number("power", lr.power, {0, 1e3, true}, "Power of the polynomial");
+    v.number("decay_rate", lr.decay_rate, {0, 1e6}, "decay_lr_rate of DeepSpeed's OneCycle");
+    v.choice("batch_rule", lr.batch_rule, batch_rule_names,
+             "How optimizer.lr grows with the batch; switch: by its root, above 1M tokens linearly");
+    v.integer("batch_reference", lr.batch_reference, size, "Tokens a batch for which optimizer.lr is meant");
+}
+
+void visit_fields(FieldVisitor& v, Guard& guard) {
+    v.choice("detector", guard.detector, guard_detector_names,
+             "How a gradient norm is judged: mean and deviation without outliers, median and MAD, or ZClip's averages");
+    v.integer("every", guard.every, size, "Steps between samples; 1 judges each step");
+    v.integer("window", guard.window, {4, 1'000'000}, "Past samples that a new one is judged by");
+    v.integer("warmup", guard.warmup, {2, 1'000'000}, "Samples before the first is judged");
+    v.number("threshold", guard.threshold, {0, 1e6},
+             "Deviations above which a sample is an anomaly; 0 is 3 for sigma, 5 for mad, 2.5 for zclip");
+    v.flag("loss_spikes", guard.loss_spikes, "Judge the loss likewise");
+    v.flag("clip", guard.clip, "On an anomaly: clip the gradients to the threshold");
+    v.flag("skip", guard.skip, "On an anomaly, or when it goes on: skip the batch");
+    v.flag("cut_lr", guard.cut_lr, "On an anomaly, or when it goes on: cut the learning rate");
+    v.flag("checkpoint", guard.checkpoint, "On an anomaly, or when it goes on: save a checkpoint before its update");
+    v.flag("rollback", guard.rollback,
+           "On an anomaly, or when it goes on: go back to the last checkpoint and skip the batches at fault");
+    v.number("cut_factor", guard.cut_factor, {0, 1, true}, "What a cut multiplies the learning rate with");
+    v.integer("calm", guard.calm, size, "Clean steps after which an anomaly is a new one");
+    v.integer("max_rollbacks", guard.max_rollbacks, {1, 1'000'000}, "Rollbacks after which the run ends");
 }
 
 void visit_fields(FieldVisitor& v, Data& data) {
@@ -166,6 +223,7 @@ void visit_fields(FieldVisitor& v, Plan& plan) {
     group(v, "numerics", "Precision", plan.numerics);
     group(v, "optimizer", "Optimizer", plan.optimizer);
     group(v, "lr", "Learning-rate schedule", plan.lr);
+    group(v, "guard", "What watches gradients and loss, and what it does", plan.guard);
     group(v, "data", "Training text", plan.data);
     group(v, "training", "Length of the run and what it records", plan.training);
     group(v, "export", "Export settings", plan.exports);

@@ -29,8 +29,17 @@ inline constexpr std::array<std::string_view, 12> schedule_names{
     "gpipe", "1f1b", "interleaved-1f1b", "breadth-first", "zb-h1",     "zb-h2", "zb-1p",
     "zb-2p", "zb-v", "v-half",           "v-min",         "dualpipe-v"};
 
-enum class Recompute { None, Selective, Full };
-inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+/// What a layer computes again in the backward pass in place of keeping it.
+enum class Recompute {
+    None,
+    Selective,  ///< the attention core: scores and what is made of them (Korthikanti 2022)
+    Full,       ///< all: only the layer's input stays (Chen 2016)
+    Mlp,        ///< the norms and the MLP but for its last product; of attention no product
+};
+inline constexpr std::array<std::string_view, 4> recompute_names{"none", "selective", "full", "mlp"};
+/// By Recompute.
+template <class T>
+using ByRecompute = std::array<T, recompute_names.size()>;
 
 /// How layers are dealt to pipeline stages.
 enum class Split {
@@ -81,17 +90,27 @@ inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash
 enum class ReduceDtype { Gradient, Fp32, Bf16, Fp16 };
 inline constexpr std::array<std::string_view, 4> reduce_dtype_names{"gradient", "fp32", "bf16", "fp16"};
 
+/// Who decides the fp16 loss scale (core/control/loss_scaler.h).
+enum class LossScalePolicy { DeepSpeed, PyTorch, Guide };
+inline constexpr std::array<std::string_view, 3> loss_scale_policy_names{"deepspeed", "pytorch", "guide"};
+
 struct Numerics {
     Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward; masters are fp32
     Attention attention = Attention::Flash;
     bool fp32_gradients = false;  ///< accumulate half-precision gradients in fp32
     ReduceDtype reduce_dtype = ReduceDtype::Gradient;
-    /// fp16 only (DeepSpeed's rule): scale starts at 2^initial_scale_power
+    /// fp16 only: the scale starts at 2^initial_scale_power
     double loss_scale = 0;  ///< 0: dynamic
+    LossScalePolicy loss_scale_policy = LossScalePolicy::DeepSpeed;
     std::int64_t initial_scale_power = 16;
-    std::int64_t loss_scale_window = 1000;
-    std::int64_t hysteresis = 2;
-    double min_loss_scale = 1;
+    std::int64_t loss_scale_window = 1000;     ///< deepspeed, pytorch: clean steps before the scale grows
+    std::int64_t hysteresis = 2;               ///< deepspeed
+    bool consecutive_hysteresis = false;       ///< deepspeed
+    double min_loss_scale = 1;                 ///< not of pytorch, which has none
+    bool loss_scale_growth_fault = false;      ///< deepspeed: the step that doubles the scale has halved gradients
+    double loss_scale_growth = 2;              ///< pytorch
+    double loss_scale_backoff = 0.5;           ///< pytorch
+    std::int64_t loss_scale_check_every = 50;  ///< guide
     bool operator==(const Numerics&) const = default;
 };
 
@@ -108,17 +127,115 @@ struct Optimizer {
     double momentum = 0.9;      ///< of sgd; 0: none, and no state
     bool always_adapt = false;  ///< lamb: the trust ratio also on parameters without weight decay
     double clip = 1.0;          ///< global gradient norm limit; 0: off
+    double embedding_lr = 1;    ///< multiples of the learning rate: of the embeddings,
+    double head_lr = 1;         ///< of an output head of its own,
+    double vector_lr = 1;       ///< and of biases and norms
     bool operator==(const Optimizer&) const = default;
 };
 
-enum class LrKind { Constant, Linear, Cosine };
-inline constexpr std::array<std::string_view, 3> lr_kind_names{"constant", "linear", "cosine"};
+/// Curves of the learning rate (core/control/lr_schedule.h). Those with a slash are other libraries' own, update by
+/// update, under their names.
+enum class LrKind {
+    Constant,
+    Linear,
+    Cosine,
+    CosineRestarts,
+    Wsd,
+    Polynomial,
+    InverseSqrt,
+    OneCycle,
+    Guide,
+    GuideLiteral,
+    RangeTest,
+    DeepSpeedWarmup,
+    DeepSpeedWarmupDecay,
+    DeepSpeedWarmupCosine,
+    DeepSpeedOneCycle,
+    TransformersConstant,
+    TransformersLinear,
+    TransformersCosine,
+    TransformersCosineRestarts,
+    TransformersPolynomial,
+    TransformersInverseSqrt,
+    TransformersCosineMinLr,
+    TransformersCosineWarmupMinLr,
+    TransformersWsd,
+};
+inline constexpr std::array<std::string_view, 24> lr_kind_names{"constant",
+                                                                "linear",
+                                                                "cosine",
+                                                                "cosine-restarts",
+                                                                "wsd",
+                                                                "polynomial",
+                                                                "inverse-sqrt",
+                                                                "one-cycle",
+                                                                "guide",
+                                                                "guide-literal",
+                                                                "range-test",
+                                                                "deepspeed/WarmupLR",
+                                                                "deepspeed/WarmupDecayLR",
+                                                                "deepspeed/WarmupCosineLR",
+                                                                "deepspeed/OneCycle",
+                                                                "transformers/constant_with_warmup",
+                                                                "transformers/linear",
+                                                                "transformers/cosine",
+                                                                "transformers/cosine_with_restarts",
+                                                                "transformers/polynomial",
+                                                                "transformers/inverse_sqrt",
+                                                                "transformers/cosine_with_min_lr",
+                                                                "transformers/cosine_warmup_with_min_lr",
+                                                                "transformers/warmup_stable_decay"};
+
+enum class LrShape { Linear, Cosine, OneMinusSqrt, Log };
+inline constexpr std::array<std::string_view, 4> lr_shape_names{"linear", "cosine", "1-sqrt", "log"};
+
+/// How the peak follows the batch, in tokens (core/control/batch_rules.h).
+enum class BatchRule { None, Sqrt, Linear, Switch };
+inline constexpr std::array<std::string_view, 4> batch_rule_names{"none", "sqrt", "linear", "switch"};
 
 struct LrSchedule {
     LrKind kind = LrKind::Cosine;
     std::int64_t warmup_steps = 20;
-    double min_ratio = 0.1;  ///< floor as a share of the peak
+    double warmup_fraction = 0;  ///< above 0: the warmup is this share of the run, whatever warmup_steps says
+    LrShape warmup_shape = LrShape::Linear;
+    double warmup_start_ratio = 0;  ///< where the warmup rises from, as a share of the peak
+    double min_ratio = 0.1;         ///< floor as a share of the peak
+    bool tail = false;              ///< the last part of the run falls from where the curve is to zero
+    std::int64_t decay_steps = 0;   ///< length of that part; 0: decay_fraction of the run
+    double decay_fraction = 0.2;
+    LrShape decay_shape = LrShape::Linear;
+    std::int64_t cycle_steps = 0;  ///< first cycle of the restarts; 0: all that follows the warmup
+    double cycle_factor = 1;       ///< each cycle's length as a multiple of the one before (T_mult)
+    double cycle_decay = 1;        ///< each cycle's peak as a multiple of the one before
+    double cycles = 0;             ///< transformers' num_cycles; 0: its own default
+    double power = 1;              ///< polynomial
+    double decay_rate = 0;         ///< deepspeed/OneCycle
+    BatchRule batch_rule = BatchRule::None;
+    std::int64_t batch_reference = 524'288;  ///< tokens a batch for which optimizer.lr is meant
     bool operator==(const LrSchedule&) const = default;
+};
+
+enum class GuardDetector { Off, Sigma, Mad, ZClip };
+inline constexpr std::array<std::string_view, 4> guard_detector_names{"off", "sigma", "mad", "zclip"};
+
+/// The gradient guard (core/control/gradient_guard.h). Steps that are not finite are skipped in any case.
+struct Guard {
+    GuardDetector detector = GuardDetector::Sigma;
+    std::int64_t every = 100;   ///< steps between samples
+    std::int64_t window = 128;  ///< samples that a new one is judged by
+    std::int64_t warmup = 25;   ///< samples before the first is judged
+    double threshold = 0;       ///< in deviations; 0: the detector's usual one
+    bool loss_spikes = true;    ///< the loss is judged likewise
+    /// What an anomaly leads to; one that goes on leads to the next that is on.
+    bool clip = false;
+    bool skip = false;
+    bool cut_lr = false;
+    bool checkpoint = false;
+    bool rollback = false;
+    double cut_factor = 0.8;
+    std::int64_t calm = 10;          ///< clean steps after which the next anomaly is a new one
+    std::int64_t max_rollbacks = 3;  ///< then the run ends
+    bool operator==(const Guard&) const = default;
 };
 
 struct Data {
@@ -156,6 +273,7 @@ struct Plan {
     Numerics numerics;
     Optimizer optimizer;
     LrSchedule lr;
+    Guard guard;
     Data data;
     Training training;
     ExportSettings exports;

@@ -66,8 +66,8 @@ void keep_differences(Json& model_json, const std::string& preset_name) {
 
 bool Plan::operator==(const Plan& other) const {
     return name == other.name && model == other.model && cluster == other.cluster && layout == other.layout &&
-           numerics == other.numerics && optimizer == other.optimizer && lr == other.lr && data == other.data &&
-           training == other.training && exports == other.exports;
+           numerics == other.numerics && optimizer == other.optimizer && lr == other.lr && guard == other.guard &&
+           data == other.data && training == other.training && exports == other.exports;
 }
 
 Result<LoadedPlan> plan_from_json(const Json& json, const std::string& what) {

@@ -30,8 +30,10 @@ void check_model(Problems& problems, const Model& model);
 void check_parallelism(Problems& problems, const Plan& plan);
 /// Recomputation, offload of activations, the pieces of the loss, the split and the schedule's file.
 void check_activations(Problems& problems, const Plan& plan);
-/// ZeRO, offload, precision, data and length of the run.
+/// ZeRO, offload, hardware and data.
 void check_recipe(Problems& problems, const Plan& plan);
+/// Loss scaling, learning rate and gradient guard.
+void check_control(Problems& problems, const Plan& plan);
 
 /// "4 or 8": of the divisors that `all` have in common, the largest below `value` and the smallest above it.
 std::string nearest_divisors(std::int64_t value, const std::vector<std::int64_t>& all);

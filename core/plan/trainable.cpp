@@ -37,23 +37,12 @@ Result<void> trainable_model(const Plan& plan) {
 
 Result<void> trainable_layout(const Plan& plan) {
     const Layout& layout = plan.layout;
-    if (layout.cp > 1 && plan.model.dropout > 0) {
-        return bad_input(
-            "this version trains without dropout where the sequence is spread over ranks (layout.cp is {}): set "
-            "model.dropout=0 or layout.cp=1",
-            layout.cp);
-    }
     const std::int64_t pieces = 2 * layout.cp, length = plan.data.sequence_length;
     if (layout.cp > 1 && length % pieces != 0) {
         return bad_input(
             "data.sequence_length {} does not come apart into the {} pieces of layout.cp {} (two a rank, so that all "
             "have the same work): take {} or {}",
             length, pieces, layout.cp, std::max(pieces, length / pieces * pieces), (length / pieces + 1) * pieces);
-    }
-    if (layout.offload_parameters != Offload::None) {
-        return bad_input(
-            "this version trains with parameters on the device (estimate and export work): set "
-            "layout.offload_parameters to none");
     }
     return {};
 }

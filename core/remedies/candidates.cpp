@@ -47,6 +47,11 @@ void List::recomputation() {
         add("Recompute the attention core", {"layout.recompute=selective"},
             "score matrices are dropped and computed again in the backward: only the attention core's FLOPs come twice",
             selective);
+    if (layout_.recompute == Recompute::None || layout_.recompute == Recompute::Selective)
+        add("Recompute norms and MLP", {"layout.recompute=mlp"},
+            "a layer keeps its input, the MLP's, and what attention reads and gives; norms and the MLP up to its last "
+            "product come again",
+            "Korthikanti et al. 2022, section 5; Megatron-LM's recompute modules layernorm and mlp");
     const bool recomputes_all = layout_.recompute == Recompute::Full && layout_.recompute_every == 1;
     for (const std::int64_t every : {4, 3, 2}) {
         const bool more = layout_.recompute != Recompute::Full || layout_.recompute_every > every;

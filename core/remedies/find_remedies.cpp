@@ -5,7 +5,7 @@
 #include "core/plan/plan_io.h"
 #include "core/remedies/candidates.h"
 #include "core/remedies/remedies.h"
-#include "core/remedies/step_cost.h"
+#include "core/step_time/step_timer.h"
 
 namespace plimsoll {
 
@@ -23,22 +23,31 @@ constexpr std::array tolerances{0.001, 0.02, 0.3};
 struct Tried {
     Plan plan;
     Bytes total = 0, host = 0;
-    StepCost cost;
+    StepTime cost;
     std::vector<PlanChange> steps;
 };
+
+/// Nothing where the GPU is not known: then no change costs time.
+StepTime time_of(const Plan& plan) {
+    const auto hardware = hardware_of(plan.cluster, plan.numerics.dtype);
+    return hardware ? StepTimer(plan, *hardware).time(plan.layout) : StepTime{};
+}
 
 class Search {
 public:
     Search(const Plan& plan, const MemoryEstimate& estimate)
         : plan_(plan),
           usable_(estimate.usable),
-          base_{plan, estimate.fullest().total(), estimate.host, step_cost(plan, estimate), {}},
+          base_{plan, estimate.fullest().total(), estimate.host, time_of(plan), {}},
           least_(base_.total) {}
 
     const Tried& base() const { return base_; }
     Bytes usable() const { return usable_; }
     Bytes least() const { return least_; }
-    double slowdown(const Tried& tried) const { return tried.cost.total() / base_.cost.total() - 1; }
+    double slowdown(const Tried& tried) const {
+        const Seconds base = base_.cost.total();
+        return base > 0 ? tried.cost.total() / base - 1 : 0;
+    }
     bool fits(const Tried& tried) const { return tried.total <= usable_; }
 
     std::optional<Tried> change(const Tried& from, const PlanChange& candidate);
@@ -69,7 +78,7 @@ std::optional<Tried> Search::change(const Tried& from, const PlanChange& candida
     if (!estimate || estimate->host > most_host / std::max<std::int64_t>(plan_.cluster.gpus_per_node, 1))
         return std::nullopt;
     Tried tried{std::move(*plan), estimate->fullest().total(), estimate->host, {}, from.steps};
-    tried.cost = step_cost(tried.plan, *estimate);
+    tried.cost = time_of(tried.plan);
     tried.steps.push_back(candidate);
     least_ = std::min(least_, tried.total);
     return tried;
@@ -141,7 +150,7 @@ std::optional<Tried> Search::cheapest(const std::vector<Tried>& singles, bool ex
 std::string key_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
 
 /// The part of a step whose time changes most.
-std::string time_words(const StepCost& before, const StepCost& after) {
+std::string time_words(const StepTime& before, const StepTime& after) {
     std::size_t most = 0;
     const auto change = [&](std::size_t part) { return after.parts[part] - before.parts[part]; };
     for (std::size_t part = 1; part < before.parts.size(); ++part)
@@ -149,7 +158,7 @@ std::string time_words(const StepCost& before, const StepCost& after) {
     const double seconds = change(most);
     if (std::abs(seconds) < 0.0005 * before.total()) return "no time to speak of";
     return fmt::format("{}{} of {} a step for {}", seconds > 0 ? "+" : "−", format_seconds(std::abs(seconds)),
-                       format_seconds(before.total()), step_part_names[most]);
+                       format_seconds(before.total()), time_part_names[most]);
 }
 
 Remedy remedy_of(const Search& search, const Tried& tried) {

@@ -21,7 +21,7 @@ struct Remedy {
     Bytes saves = 0;                    ///< on the fullest rank: the plan's estimate less the changed plan's
     Bytes total = 0;                    ///< of the changed plan's fullest rank
     Bytes host = 0;                     ///< more host memory a rank
-    double slowdown = 0;                ///< of a step's time by step_cost(): 0.33 is a third more, below 0 is faster
+    double slowdown = 0;                ///< of a step's time by StepTimer: 0.33 is a third more, below 0 is faster
     bool fits = false;                  ///< the changed plan
     bool exact = true;                  ///< the training's arithmetic stays; false: it is rounded otherwise
     std::string reason;                 ///< where the memory and the time come from

@@ -18,11 +18,30 @@ LayerFlops layer_flops(const Plan& plan, bool decoder) {
     const bool half = decoder && plan.numerics.attention == Attention::Flash;
 
     LayerFlops flops{half ? scores / 2 : scores, attention + (m.moe() ? experts : mlp)};
+    // All of the MLP but its last matrix (routed experts: all), and the scores where no kernel keeps their log-sum-exp.
+    const double before_last = m.moe() ? experts : mlp - 2 * h * f;
+    const double probabilities = plan.numerics.attention == Attention::Flash ? 0 : scores / 2;
+    flops.mlp_again = probabilities + before_last;
     if (m.encoder_decoder() && decoder) {
         flops.attention_core += scores;
         flops.rest += attention;
+        flops.mlp_again += probabilities;
     }
     return flops;
+}
+
+double recomputed_flops(const LayerFlops& flops, Recompute mode) {
+    switch (mode) {
+        case Recompute::Selective:
+            return flops.attention_core;
+        case Recompute::Full:
+            return flops.total();
+        case Recompute::Mlp:
+            return flops.mlp_again;
+        case Recompute::None:
+            break;
+    }
+    return 0;
 }
 
 }  // namespace plimsoll

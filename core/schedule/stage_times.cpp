@@ -9,15 +9,6 @@
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {
-namespace {
-
-double recomputed(const LayerFlops& flops, Recompute mode) {
-    if (mode == Recompute::Full) return flops.total();
-    return mode == Recompute::Selective ? flops.attention_core : 0;
-}
-
-}  // namespace
-
 StageTimes StageTimes::uniform(int stages, Seconds forward, Seconds backward_input, Seconds backward_weight,
                                Seconds send) {
     const auto count = static_cast<std::size_t>(std::max(stages, 0));
@@ -107,9 +98,9 @@ StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t
         const auto decoders = layers[stage] - encoders;
         const auto rank = where.rank_of(static_cast<int>(stage));
         const auto again = static_cast<double>(recomputed_layers(plan.layout, first, encoders, rank)) *
-                               recomputed(encoder, plan.layout.recompute) +
+                               recomputed_flops(encoder, plan.layout.recompute) +
                            static_cast<double>(recomputed_layers(plan.layout, first + encoders, decoders, rank)) *
-                               recomputed(decoder, plan.layout.recompute);
+                               recomputed_flops(decoder, plan.layout.recompute);
         first += layers[stage];
         const auto of_layers = [&](double one_encoder, double one_decoder) {
             return static_cast<double>(encoders) * one_encoder + static_cast<double>(decoders) * one_decoder;

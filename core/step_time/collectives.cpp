@@ -42,13 +42,23 @@ Seconds all_reduce_time(const Hardware& h, const Group& group, double bytes, Col
         const Seconds hop = group.one_node() ? h.efficiency.node_hop : h.efficiency.nic_hop;
         return 2 * bytes / ring.rate + rounds * hop;
     }
-    if (kind == CollectiveKind::Hierarchical && !group.one_node() && group.a_node > 1) {
-        const double inside = number(group.a_node), nodes = std::ceil(n / inside);
-        const Seconds in_node = (inside - 1) / inside * bytes / node_rate(h) + (inside - 1) * h.efficiency.node_hop;
-        return 2 * in_node + 2 * (nodes - 1) / nodes * bytes / inside / nic_rate(h) +
-               2 * (nodes - 1) * h.efficiency.nic_hop;
-    }
+    if (kind == CollectiveKind::Hierarchical && !group.one_node() && group.a_node > 1)
+        return grouped_all_reduce_time(h, group, group.a_node, bytes);
     return 2 * ((n - 1) / n * bytes / ring.rate + ring.hops);
+}
+
+Seconds grouped_all_reduce_time(const Hardware& h, const Group& group, std::int64_t inside, double bytes) {
+    if (group.ranks <= 1) return 0;
+    const bool possible = inside > 1 && inside < group.ranks && inside <= group.a_node &&
+                          (group.ranks % inside == 0 || inside == group.a_node);
+    if (!possible) return all_reduce_time(h, group, bytes, CollectiveKind::Flat);
+    const double within = number(inside), groups = std::ceil(number(group.ranks) / within);
+    const Seconds step = (within - 1) / within * bytes / node_rate(h) + (within - 1) * h.efficiency.node_hop;
+    // Each of the group's ranks sends its own part on: over its own card between nodes, else over the node's link.
+    const bool crosses = !group.one_node();
+    const double rate = crosses ? std::min(node_rate(h), nic_rate(h)) : node_rate(h);
+    const Seconds hop = crosses ? h.efficiency.nic_hop : h.efficiency.node_hop;
+    return 2 * step + 2 * (groups - 1) / groups * bytes / within / rate + 2 * (groups - 1) * hop;
 }
 
 Seconds all_reduce_time(const Hardware& h, const Group& group, double bytes) {

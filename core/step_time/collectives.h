@@ -26,6 +26,11 @@ enum class CollectiveKind { Flat, Tree, Hierarchical };
 /// nodes, all-gather in the node. The fastest is taken: NCCL chooses likewise (Jeaugey 2019).
 Seconds all_reduce_time(const Hardware& hardware, const Group& group, double bytes);
 Seconds all_reduce_time(const Hardware& hardware, const Group& group, double bytes, CollectiveKind kind);
+/// In groups of `inside` neighbours: reduce-scatter within each, all-reduce of the parts between them, all-gather
+/// within each (training.all_reduce_group; two groups of four on an NVLink box of eight send as many bytes as one ring
+/// of eight, in fewer hops). `inside` has to divide the group and, where nodes are crossed, lie in one node; otherwise
+/// it is the flat ring.
+Seconds grouped_all_reduce_time(const Hardware& hardware, const Group& group, std::int64_t inside, double bytes);
 /// Half of a ring's all-reduce.
 Seconds all_gather_time(const Hardware& hardware, const Group& group, double bytes);
 inline Seconds reduce_scatter_time(const Hardware& hardware, const Group& group, double bytes) {

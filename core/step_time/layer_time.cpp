@@ -135,6 +135,24 @@ void mlp(const Sizes& z, LayerTime& time) {
     }
 }
 
+/// Norms, the MLP up to its last product (routed experts: all of it), eager attention's scores and softmax; with
+/// sequence parallelism the inputs of attention and MLP are gathered again.
+Seconds mlp_again(const Sizes& z, const LayerTime& time) {
+    LayerTime first;
+    const double up = (z.model.gated_mlp() ? 2 : 1) * z.ffn / z.tp;
+    if (z.model.moe()) {
+        mlp(z, first);
+    } else {
+        linear(z, z.tokens, z.hidden, up, 1, first);
+    }
+    const double experts = z.model.moe() ? number(z.model.experts_per_token) : 1;
+    const double norms = z.outside * 2 * 2 * z.e * z.hidden;
+    const double active = z.tokens * (z.model.gated_mlp() ? 3 : 2) * z.e * z.ffn / z.tp * experts;
+    const Seconds scores = z.flash ? 0 : time.core.attention / 2 + time.core.elementwise;
+    return first.forward.matmul + first.forward.expert + elementwise_time(z.h, norms + active) + scores +
+           (z.layout.sequence_parallel ? time.forward.tensor / 2 : 0);
+}
+
 /// Kernels of a forward pass, as eager frameworks launch them.
 double forward_kernels(const Sizes& z) {
     const double attention = z.flash ? 1 : 7;
@@ -205,6 +223,9 @@ LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder) {
     backward += time.backward_weight;
     wait_for_host(hardware, backward_kernels * kernels, collectives, backward);
     time.backward_input.host = backward.host;
+    time.again[static_cast<std::size_t>(Recompute::Selective)] = time.core.total();
+    time.again[static_cast<std::size_t>(Recompute::Full)] = time.forward.total();
+    time.again[static_cast<std::size_t>(Recompute::Mlp)] = mlp_again(z, time);
     return time;
 }
 
@@ -222,10 +243,11 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     wait_for_host(hardware, 3, false, ends.embedding_backward);
 
     LayerTime product;
-    linear(z, z.tokens, z.hidden, vocabulary, 1, product);
-    ends.head.matmul = product.forward.matmul;
-    ends.head_input.matmul = product.backward_input.matmul;
-    ends.head_weight.matmul = product.backward_weight.matmul;
+    const double pieces = number(std::max<std::int64_t>(z.layout.loss_chunks, 1));
+    linear(z, z.tokens / pieces, z.hidden, vocabulary, 1, product);
+    ends.head.matmul = pieces * product.forward.matmul;
+    ends.head_input.matmul = pieces * product.backward_input.matmul;
+    ends.head_weight.matmul = pieces * product.backward_weight.matmul;
     // Cross-entropy in fp32: the logits are cast (read, write), their maximum, exponentials and sum taken (three reads,
     // a write), and back the softmax scaled and cast (two reads, two writes).
     const double logits = z.tokens * vocabulary;

@@ -7,7 +7,9 @@ namespace plimsoll {
 
 namespace {
 
-/// Idle time of a rank in a schedule of p equal ranks, in the times of the mean rank.
+/// What filling and draining cost a rank of p equal ones, the whole step counted: read off simulate() for many times of
+/// the mean rank (tests/step_time holds them to it). Where F = B = W they are the papers' forms with the shift of the
+/// last rank's end, for which every rank waits.
 Seconds lost(Schedule kind, double p, double chunks, const RankWork& mean) {
     const Seconds f = mean.forward, b = mean.backward_input, w = mean.backward_weight, all = f + b + w;
     switch (kind) {
@@ -19,19 +21,29 @@ Seconds lost(Schedule kind, double p, double chunks, const RankWork& mean) {
             return (p - 1) * all / chunks;
         case Schedule::ZbH1:
         case Schedule::Zb1p:
-            return (p - 1) * std::max(0.0, f + b - w);
+            return (p - 1) * std::max({f + b - w, b, f});
         case Schedule::ZbH2:
         case Schedule::Zb2p:
-            return (p - 1) * std::max(0.0, f + b - 2 * w);
+            return (p - 1) * std::max(f + b - 2 * w, f);
         case Schedule::ZbV:
-            return (p - 1) * std::max(0.0, f + b - 2 * w) / 2;
+            return (p - 1) * std::max({b / 2, w / 2, b - w});
         case Schedule::VHalf:
-            return p / 2 * all;
+            return p * (0.625 * f + 1.25 * b - 0.25 * w) - f;
         case Schedule::VMin:
-            return 2 * p / 3 * all;
+            return p * (f + b) - 2.5 * b;
         case Schedule::DualPipeV:
-            return (p - 1) * std::max(0.0, (f + 2 * b - w) / 2);
+            return (p - 1) * std::max(f / 2, b - w / 2);
     }
+    return 0;
+}
+
+/// What a rank waits in the middle for each micro-batch: the building blocks of V-Half and V-Min hold passes of equal
+/// times, and stall where the input gradient takes longer. Two ranks fill some of each other's
+/// gaps.
+Seconds stall(Schedule kind, double p, const RankWork& mean) {
+    const Seconds f = mean.forward, b = mean.backward_input;
+    if (kind == Schedule::VHalf) return p <= 2 ? 0 : std::max(0.0, 2 * b + f / 2 - mean.total());
+    if (kind == Schedule::VMin) return std::max(0.0, 3 * std::max(f, b) - mean.total()) / (p <= 2 ? 2 : 1);
     return 0;
 }
 
@@ -72,7 +84,7 @@ PipelineTime pipeline_time(Schedule kind, const std::vector<RankWork>& work, std
     }
     // The slowest rank's own part of filling and draining is work, not loss.
     const Seconds idle = lost(kind, p, static_cast<double>(std::max<std::int64_t>(chunks, 1)), mean);
-    time.makespan = m * slowest + std::max(0.0, idle - (slowest - mean.total())) + ends;
+    time.makespan = m * (slowest + stall(kind, p, mean)) + std::max(0.0, idle - (slowest - mean.total())) + ends;
     time.sends = ends;
     return time;
 }

@@ -34,8 +34,7 @@ StepFlops step_flops(const Plan& plan, bool causal) {
     double recomputed = 0;
     for (std::int64_t layer = 0; layer < layers + encoders; ++layer) {
         const auto mode = recompute_of(l, layer, layer * l.pp / std::max<std::int64_t>(layers + encoders, 1));
-        const auto& kind = layer < encoders ? encoder : decoder;
-        recomputed += mode == Recompute::Full ? kind.total() : mode == Recompute::Selective ? kind.attention_core : 0;
+        recomputed += recomputed_flops(layer < encoders ? encoder : decoder, mode);
     }
     flops.again = tokens * recomputed;
     return flops;
@@ -58,8 +57,7 @@ StageTimes stage_seconds(const Plan& plan, const Hardware& hardware) {
         const auto decoders = layers[stage] - encoders;
         const auto rank = where.rank_of(static_cast<int>(stage));
         const auto again = [&](const LayerTime& layer, std::int64_t from, std::int64_t count) {
-            return number(recomputed_layers(l, from, count, rank)) *
-                   (l.recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
+            return number(recomputed_layers(l, from, count, rank)) * layer.again[static_cast<std::size_t>(l.recompute)];
         };
         const auto of = [&](auto&& part) {
             return number(encoders) * part(encoder) + number(decoders) * part(decoder);

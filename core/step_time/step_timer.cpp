@@ -69,7 +69,7 @@ StageWork work_of(const Stage& stage, const LayerParts& parts, Recompute recompu
     const auto add = [&](const LayerTime& layer, double layers, double recomputed) {
         const auto forward = times(layer.forward, layers), input = times(layer.backward_input, layers),
                    weight = times(layer.backward_weight, layers);
-        const Seconds again = recomputed * (recompute == Recompute::Full ? layer.forward.total() : layer.core.total());
+        const Seconds again = recomputed * layer.again[static_cast<std::size_t>(recompute)];
         work.pass += forward;
         work.pass += input;
         work.pass += weight;
@@ -176,7 +176,10 @@ struct StepTimer::Impl {
             return in_pieces(collective, dense, bytes * held.dense) +
                    (held.experts > 0 ? in_pieces(collective, experts, bytes * held.experts) : 0);
         };
-        const auto reduce = [](const auto&... a) { return all_reduce_time(a...); };
+        const auto inside = plan.training.all_reduce_group;
+        const auto reduce = [&](const Hardware& h, const Group& group, double bytes) {
+            return inside > 0 ? grouped_all_reduce_time(h, group, inside, bytes) : all_reduce_time(h, group, bytes);
+        };
         const auto half = [](const auto&... a) { return all_gather_time(a...); };
         const Seconds backward = slowest.backward_input + slowest.backward_weight;
         auto& links = time.of(TimePart::Data);
@@ -277,9 +280,7 @@ Seconds StepTimer::at_least(const Layout& layout) {
     const auto layers = number(self.plan.model.num_layers);
     const bool every = layout.recompute_stages == 0 && layout.recompute_every <= 1;
     const auto of = [&](const LayerTime& t) {
-        const Seconds again = !every || layout.recompute == Recompute::None ? 0
-                              : layout.recompute == Recompute::Full         ? t.forward.total()
-                                                                            : t.core.total();
+        const Seconds again = every ? t.again[static_cast<std::size_t>(layout.recompute)] : 0;
         return t.forward.total() + t.backward() + again;
     };
     Seconds all = layers * of(parts.decoder);

@@ -103,6 +103,13 @@ void TelemetryReader::take_points(ByteReader& in, TelemetryBatch& batch) {
     const std::size_t count = in.u16();
     if (step < last_step_) {
         batch.fork = std::min(batch.fork.value_or(step), step);
+        std::map<std::string, std::vector<Point>> left;
+        for (const auto& [name, points] : batch.points) {
+            const auto from =
+                std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.step >= step; });
+            if (from != points.end()) left[name].assign(from, points.end());
+        }
+        if (!left.empty()) batch.left.push_back(std::move(left));
         for (auto entry = batch.points.begin(); entry != batch.points.end();) {
             std::vector<Point>& points = entry->second;
             while (!points.empty() && points.back().step >= step) points.pop_back();

@@ -20,9 +20,11 @@ namespace plimsoll {
 struct TelemetryBatch {
     /// The file is another one than before: drop all that is held of it, then take the batch.
     bool replaced = false;
-    /// Set when steps went back (a resumed run): drop what is held of this file at and after this step, then take the
-    /// points. Points of the batch that a later fork took back are not in it.
+    /// Set when steps went back (a resumed run, a rollback): drop what is held of this file at and after this step,
+    /// then take the points. Points of the batch that a later fork took back are in `left`.
     std::optional<std::uint64_t> fork;
+    /// Branches that later forks of this batch took back, oldest first, by series name.
+    std::vector<std::map<std::string, std::vector<Point>>> left;
     std::map<std::string, std::vector<Point>> points;  ///< by series name
     std::map<std::string, std::string> units;          ///< of the series defined in this batch
     std::vector<Event> events;                         ///< forks keep them: they are history

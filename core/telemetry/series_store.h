@@ -22,6 +22,8 @@ public:
     const std::map<std::string, Pyramid>& series() const { return series_; }
     /// nullptr when there is no such series (yet).
     const Pyramid* find(const std::string& name) const;
+    /// What forks took back of a series, oldest first: the branches that a run left.
+    const std::vector<Pyramid>& branches(const std::string& name) const;
     /// Of the series' name with or without "@RANK"; "" when not known.
     std::string unit(const std::string& name) const;
     /// In order of time.
@@ -33,8 +35,10 @@ public:
 
 private:
     void forget(int rank);
+    void cut(int rank, std::uint64_t step);
 
     std::map<std::string, Pyramid> series_;
+    std::map<std::string, std::vector<Pyramid>> branches_;
     std::map<int, std::vector<std::string>> of_rank_;  ///< names of each rank's series, for forks
     std::map<std::string, std::string> units_;
     std::vector<Event> events_;

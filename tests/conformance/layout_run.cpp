@@ -132,6 +132,7 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
         }
         must(world.all_reduce_sum(loss)->wait());
         run.losses.push_back(loss.item<double>());
+        run.overlapped_buckets = model.overlapped_buckets();
         if (step == 0) run.gradients = by_name(value_of(model.whole_gradients()));
         const GradientNorms norms = value_of(model.norms(1));
         run.grad_norms.push_back(norms.global);

@@ -18,6 +18,7 @@ struct LayoutRun {
     std::map<std::string, torch::Tensor> gradients;  ///< whole, of the first step
     std::map<std::string, torch::Tensor> weights;    ///< whole, after the last
     std::map<std::string, torch::Tensor> optimizer;  ///< whole, after the last
+    std::size_t overlapped_buckets = 0;              ///< of the last step, on the first rank
     double validation_loss = 0;                      ///< of one fixed batch, after the last
     torch::Tensor next_logits;                       ///< behind seven fixed tokens, after the last
     bool tied_alike = true;  ///< every copy of a tied weight has the bits of the embedding, after the last

@@ -37,8 +37,9 @@ TEST(Recomputation, ChangesNoBit) {
     for (const char* preset : {"gpt2", "llama-2-70b"}) {
         for (const std::string layout : some_layouts) {
             const LayoutRun none = run(preset, layout);
-            for (const char* how : {"recompute=full", "recompute=full recompute_every=2", "recompute=selective",
-                                    "numerics.attention=flash recompute=full"}) {
+            for (const char* how :
+                 {"recompute=full", "recompute=full recompute_every=2", "recompute=selective", "recompute=mlp",
+                  "numerics.attention=flash recompute=mlp", "numerics.attention=flash recompute=full"}) {
                 const std::string all = fmt::format("{} {}", layout, how);
                 expect_same_bits(run(preset, all), none, all);
             }
@@ -49,8 +50,10 @@ TEST(Recomputation, ChangesNoBit) {
 
 TEST(Recomputation, ChangesNoBitWithRoutedExperts) {
     for (const char* layout : {"dp=1", "dp=2 ep=2", "tp=2 sp"}) {
-        expect_same_bits(run("mixtral-8x7b", fmt::format("{} recompute=full", layout)), run("mixtral-8x7b", layout),
-                         layout);
+        const LayoutRun none = run("mixtral-8x7b", layout);
+        for (const char* how : {"full", "mlp"}) {
+            expect_same_bits(run("mixtral-8x7b", fmt::format("{} recompute={}", layout, how)), none, layout);
+        }
     }
 }
 
@@ -59,11 +62,13 @@ TEST(Dropout, DropsTheSameNumbersUnderEveryLayout) {
         const LayoutRun one = run(preset, "model.dropout=0.2");
         EXPECT_GT(std::abs(one.losses[1] - run(preset, "dp=1").losses[1]), 1e-4) << "dropout drops something";
         for (const char* layout : {"micro_batch=1", "dp=2", "dp=4 zero=2", "tp=2", "tp=2 sp", "tp=4 sp", "pp=2",
-                                   "tp=2 sp pp=2 schedule=zb-v"}) {
+                                   "tp=2 sp pp=2 schedule=zb-v", "cp=2", "tp=2 sp cp=2", "cp=4", "dp=2 cp=2 zero=3",
+                                   "cp=2 recompute=full", "cp=2 recompute=mlp"}) {
             const std::string all = fmt::format("{} model.dropout=0.2", layout);
             expect_same_training(run(preset, all), one, all);
         }
-        for (const char* how : {"recompute=full", "recompute=selective", "tp=2 sp recompute=full"}) {
+        for (const char* how : {"recompute=full", "recompute=selective", "recompute=mlp", "tp=2 sp recompute=full",
+                                "tp=2 sp recompute=mlp"}) {
             const std::string all = fmt::format("{} model.dropout=0.2", how);
             expect_same_training(run(preset, all), one, all);
         }
@@ -107,6 +112,37 @@ TEST(OffloadedOptimizer, TrainsToTheBitAsInMemory) {
             run("llama-7b", fmt::format("{} offload_optimizer=nvme nvme_path={}", layout, folder));
         expect_same_bits(on_drive, in_memory, layout);
         EXPECT_EQ(largest_difference(on_drive.optimizer, in_memory.optimizer), 0) << layout;
+    }
+}
+
+TEST(OffloadedParameters, TrainToTheBitAsInMemory) {
+    const std::string folder = std::filesystem::temp_directory_path();
+    for (const auto& [preset, layout] :
+         {std::pair{"llama-7b", "dp=2 zero=3"}, std::pair{"llama-7b", "dp=2 zero=3 numerics.dtype=bf16"},
+          std::pair{"gpt2", "dp=4 zero=3 recompute=full"}, std::pair{"gpt2", "dp=2 tp=2 sp zero=3 recompute=mlp"},
+          std::pair{"mixtral-8x7b", "dp=4 ep=2 zero=3"}, std::pair{"llama-7b", "dp=2 zero=3 offload_optimizer=nvme"},
+          std::pair{"llama-7b", "dp=2 zero=3 optimizer.kind=lamb"},
+          std::pair{"llama-7b", "dp=2 zero=3 numerics.dtype=bf16 optimizer.kind=adafactor"}}) {
+        const std::string in_memory = fmt::format("{} nvme_path={}", layout, folder);
+        const LayoutRun here = run(preset, in_memory);
+        const LayoutRun on_drive = run(preset, in_memory + " offload_parameters=nvme");
+        expect_same_bits(on_drive, here, layout);
+        EXPECT_EQ(largest_difference(on_drive.optimizer, here.optimizer), 0) << layout;
+        EXPECT_EQ(on_drive.validation_loss, here.validation_loss) << layout;
+    }
+    const LayoutRun nowhere =
+        run_layout(conformance_plan("llama-7b", "dp=2 zero=3 offload_parameters=nvme nvme_path=/nowhere/at/all"), 1);
+    EXPECT_THAT(nowhere.failure, ::testing::HasSubstr("/nowhere/at/all"));
+}
+
+TEST(Pipelines, ReduceAChunkWhileOthersGoOn) {
+    for (const char* schedule : {"interleaved-1f1b", "zb-v"}) {
+        for (const char* zero : {"", " zero=1"}) {
+            const LayoutRun one = run("llama-7b", "dp=1");
+            const LayoutRun spread = run("llama-7b", fmt::format("dp=2 pp=2 schedule={}{}", schedule, zero));
+            EXPECT_GT(spread.overlapped_buckets, 0U) << schedule << zero;
+            expect_same_training(spread, one, schedule);
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/base/json.h"
 
 namespace plimsoll {
@@ -24,12 +26,13 @@ Numerics numerics_of(const Json& config) {
     numerics.loss_scale_window = config.at("loss_scale_window");
     numerics.hysteresis = config.at("hysteresis");
     numerics.min_loss_scale = config.at("min_loss_scale");
+    numerics.consecutive_hysteresis = config.at("consecutive_hysteresis");
     return numerics;
 }
 
 void check_trace(const Json& trace) {
     const Json& config = trace.at("config");
-    LossScaler scaler(numerics_of(config), config.at("consecutive_hysteresis").get<bool>());
+    LossScaler scaler(numerics_of(config));
     const auto overflow = trace.at("overflow").get<std::vector<int>>();
     const auto scale = trace.at("scale").get<std::vector<double>>();
     const auto hysteresis = trace.at("cur_hysteresis").get<std::vector<std::int64_t>>();
@@ -61,6 +64,117 @@ TEST(LossScaler, FollowsEveryTraceOfDeepSpeed) {
         if (!cases[i].at("error").is_null()) ++errors;
     }
     EXPECT_EQ(errors, 6);
+}
+
+// torch 2.11's own torch.amp.GradScaler (oracles/gen_oracles.py gradscaler).
+TEST(LossScaler, FollowsEveryTraceOfPyTorch) {
+    const auto traces = read_json(PLIMSOLL_SHARED_DIR "/oracles/gradscaler_traces.json");
+    ASSERT_TRUE(traces) << traces.error().message;
+    const Json& cases = traces->at("cases");
+    ASSERT_EQ(cases.size(), 20U);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        const Json& config = cases[i].at("config");
+        SCOPED_TRACE(fmt::format("case {}: {} {}", i, cases[i].at("pattern").dump(), config.dump()));
+        Numerics numerics = fp16();
+        numerics.loss_scale_policy = LossScalePolicy::PyTorch;
+        numerics.loss_scale_growth = config.at("growth_factor");
+        numerics.loss_scale_backoff = config.at("backoff_factor");
+        numerics.loss_scale_window = config.at("growth_interval");
+        numerics.initial_scale_power = std::ilogb(config.at("init_scale").get<double>());
+        LossScaler scaler(numerics);
+        const auto overflow = cases[i].at("overflow").get<std::vector<int>>();
+        const auto scale = cases[i].at("scale").get<std::vector<double>>();
+        const auto tracker = cases[i].at("growth_tracker").get<std::vector<std::int64_t>>();
+        ASSERT_EQ(scaler.scale(), scale[0]);
+        for (std::size_t step = 0; step < overflow.size(); ++step) {
+            ASSERT_TRUE(scaler.update(overflow[step] != 0));
+            ASSERT_EQ(scaler.scale(), scale[step + 1]) << "after step " << step;
+            ASSERT_EQ(scaler.state().clean_steps, tracker[step + 1]) << "after step " << step;
+        }
+    }
+}
+
+TEST(LossScaler, PyTorchsScaleHasNoFloorAndDoesNotGrowBeyondFp32) {
+    Numerics numerics = fp16();
+    numerics.loss_scale_policy = LossScalePolicy::PyTorch;
+    numerics.loss_scale_window = 1;
+    LossScaler scaler(numerics);
+    for (int step = 0; step < 200; ++step) ASSERT_TRUE(scaler.update(false));
+    EXPECT_EQ(scaler.scale(), std::exp2(127));
+    for (int step = 0; step < 300; ++step) ASSERT_TRUE(scaler.update(true));
+    EXPECT_EQ(scaler.scale(), 0.0);
+}
+
+Numerics guide() {
+    Numerics numerics = fp16();
+    numerics.loss_scale_policy = LossScalePolicy::Guide;
+    return numerics;
+}
+
+TEST(LossScaler, GuideLooksEveryFiftySteps) {
+    LossScaler scaler(guide());
+    const auto take = [&](int steps, bool overflow) {
+        for (int i = 0; i < steps; ++i) ASSERT_TRUE(scaler.update(overflow));
+    };
+    take(49, false);
+    EXPECT_EQ(scaler.scale(), 65536);
+    take(1, false);  // 50 clean ones
+    EXPECT_EQ(scaler.scale(), 131072);
+    take(2, true);
+    take(47, false);
+    EXPECT_EQ(scaler.scale(), 131072) << "nothing changes between looks";
+    take(1, false);  // two in a row weigh more than 48 clean ones
+    EXPECT_EQ(scaler.scale(), 65536);
+    for (int i = 0; i < 25; ++i) {
+        take(1, true);
+        take(1, false);
+    }
+    EXPECT_EQ(scaler.scale(), 65536) << "never two overflows in a row, never ten clean steps";
+    take(41, true);
+    take(9, false);
+    EXPECT_EQ(scaler.scale(), 32768);
+    take(40, false);
+    take(1, true);
+    take(9, false);
+    EXPECT_EQ(scaler.scale(), 32768) << "nine clean ones at the look are too few";
+    take(39, false);
+    take(1, true);
+    take(10, false);
+    EXPECT_EQ(scaler.scale(), 65536);
+}
+
+TEST(LossScaler, GuideFailsAtTheMinimum) {
+    Numerics numerics = guide();
+    numerics.initial_scale_power = 1;
+    numerics.loss_scale_check_every = 2;
+    LossScaler scaler(numerics);
+    ASSERT_TRUE(scaler.update(true));
+    ASSERT_TRUE(scaler.update(true));
+    ASSERT_EQ(scaler.scale(), 1);
+    ASSERT_TRUE(scaler.update(true));
+    const LossScaler::State before = scaler.state();
+    const auto error = scaler.update(true);
+    ASSERT_FALSE(error);
+    EXPECT_THAT(error.error().message, HasSubstr("at its minimum of 1"));
+    EXPECT_EQ(scaler.state(), before);
+}
+
+TEST(LossScaler, OnlyTheGrowthFaultDividesByTheNewScale) {
+    Numerics numerics = fp16();
+    numerics.loss_scale_window = 1;
+    for (const bool fault : {false, true}) {
+        numerics.loss_scale_growth_fault = fault;
+        LossScaler scaler(numerics);
+        ASSERT_TRUE(scaler.update(false));
+        EXPECT_EQ(scaler.divisor(65536), 65536) << "no growth, no fault";
+        ASSERT_TRUE(scaler.update(false));
+        ASSERT_EQ(scaler.scale(), 131072);
+        EXPECT_EQ(scaler.divisor(65536), fault ? 131072 : 65536);
+    }
+    numerics.loss_scale_policy = LossScalePolicy::PyTorch;
+    LossScaler pytorch(numerics);
+    ASSERT_TRUE(pytorch.update(false));
+    EXPECT_EQ(pytorch.divisor(65536), 65536);
 }
 
 TEST(LossScaler, Fp32AndBf16AreNeverScaled) {

@@ -120,6 +120,19 @@ TEST(SavedTensors, SelectiveRecomputationKeepsUnrepeatedHeads) {
     EXPECT_EQ(layer(eager, Recompute::Selective), layer(gpu_plan("llama-3-8b"), Recompute::Selective));
 }
 
+TEST(SavedTensors, RecomputingTheMlpKeepsWhatAttentionReadsAndBothInputs) {
+    const std::int64_t sb = 2048, h = 4096, q = 4096, k = 1024, a = 32;
+    EXPECT_EQ(layer(gpu_plan("llama-3-8b"), Recompute::Mlp), 2 * sb * (2 * h + 2 * q + 2 * k) + 4 * a * sb);
+    // The softmax is made again, so nothing of it stays.
+    const auto eager = gpu_plan("llama-3-8b", {"numerics.attention=eager"});
+    EXPECT_EQ(layer(eager, Recompute::Mlp), 2 * sb * (2 * h + 2 * q + 2 * k));
+    // Two attentions and an MLP.
+    const auto t5 = gpu_plan("t5-11b", {"numerics.attention=eager"});
+    const auto tensors = saved_tensors(t5, LayerKind::T5Decoder);
+    const std::int64_t s = t5.data.sequence_length * t5.layout.micro_batch, width = 128 * 128;
+    EXPECT_EQ(without_statistics(tensors, Recompute::Mlp).value(), 2 * s * (3 * 1024 + 2 * 4 * width));
+}
+
 TEST(BackwardPeak, HoldsTheMlpGradientsAndTheRecomputedLayer) {
     const auto plan = gpu_plan("llama-3-8b");
     const auto tensors = saved_tensors(plan, LayerKind::Decoder);
@@ -145,9 +158,9 @@ TEST(SavedTensors, Fp32IsTwiceHalfPrecisionExceptWhatIsFp32Anyway) {
 
 TEST(SavedTensors, ContextParallelSplitsTheSequence) {
     EXPECT_EQ(4 * layer(gpu_plan("llama-7b", {"layout.cp=4"})), layer(gpu_plan("llama-7b")));
-    // Eager scores stay s / cp queries by s keys.
+    // The ring goes block by block and keeps no scores, whatever attention is without it.
     EXPECT_EQ(4 * layer(gpu_plan("llama-7b", {"layout.cp=4", "numerics.attention=eager"})),
-              layer(gpu_plan("llama-7b", {"numerics.attention=eager"})));
+              layer(gpu_plan("llama-7b")));
 }
 
 // Mixtral: E 8, K 2, h 4096, f 14336. The dense part is Mistral's: q 4096, k 1024.

@@ -16,7 +16,9 @@ using ::testing::Not;
 DeepSpeedExport export_with(LrKind kind, std::int64_t warmup, double min_ratio, const std::string& release = "0.19.8") {
     Plan plan;
     plan.optimizer.lr = 4e-4;
-    plan.lr = {kind, warmup, min_ratio};
+    plan.lr.kind = kind;
+    plan.lr.warmup_steps = warmup;
+    plan.lr.min_ratio = min_ratio;
     plan.training.steps = 300;
     plan.exports.deepspeed_release = release;
     auto exported = export_deepspeed(plan);
@@ -56,6 +58,37 @@ TEST(DeepSpeedScheduler, LinearFallsToItsFloorAtTheLastStep) {
     EXPECT_THAT(exported.notes, Not(Contains(HasSubstr("first three updates are a warmup"))));
     EXPECT_EQ(export_with(LrKind::Linear, 20, 0).json.at("scheduler").at("params").at("warmup_min_lr"), 0);
     EXPECT_THAT(export_with(LrKind::Linear, 0, 0).notes, Contains(HasSubstr("first three updates are a warmup")));
+}
+
+TEST(DeepSpeedScheduler, ItsOwnSchedulesGoThroughAsTheyAre) {
+    Plan plan;
+    plan.optimizer.lr = 4e-4;
+    plan.lr.kind = LrKind::DeepSpeedWarmupDecay;
+    plan.lr.warmup_shape = LrShape::Log;
+    plan.lr.warmup_fraction = 0.1;
+    plan.lr.warmup_start_ratio = 0.25;
+    const auto decay = export_deepspeed(plan);
+    ASSERT_TRUE(decay);
+    EXPECT_EQ(decay->json.at("scheduler"), Json::parse(R"({"type": "WarmupDecayLR", "params": {
+        "warmup_min_lr": 1e-04, "warmup_max_lr": 4e-04, "warmup_num_steps": 30, "warmup_type": "log",
+        "total_num_steps": 300}})"));
+    EXPECT_THAT(decay->notes, Not(Contains(HasSubstr("trails"))));
+    plan.lr.kind = LrKind::DeepSpeedOneCycle;
+    plan.lr.decay_steps = 5;
+    plan.lr.decay_rate = 0.5;
+    const auto cycle = export_deepspeed(plan);
+    ASSERT_TRUE(cycle);
+    EXPECT_EQ(cycle->json.at("scheduler"), Json::parse(R"({"type": "OneCycle", "params": {"cycle_min_lr": 1e-04,
+        "cycle_max_lr": 4e-04, "cycle_first_step_size": 30, "cycle_second_step_size": 30, "decay_step_size": 5,
+        "decay_lr_rate": 0.5, "cycle_momentum": false}})"));
+}
+
+TEST(DeepSpeedScheduler, WhatItHasNotBecomesTheNearestWithANote) {
+    const DeepSpeedExport wsd = export_with(LrKind::Wsd, 20, 0.1), guide = export_with(LrKind::Guide, 20, 0.1);
+    EXPECT_EQ(wsd.json.at("scheduler").at("type"), "WarmupLR");
+    EXPECT_THAT(wsd.notes, Contains(HasSubstr("no schedule like lr.kind wsd: WarmupLR is the nearest")));
+    EXPECT_EQ(guide.json.at("scheduler").at("type"), "WarmupCosineLR");
+    EXPECT_THAT(export_with(LrKind::Cosine, 20, 0.1).notes, Not(Contains(HasSubstr("no schedule like"))));
 }
 
 TEST(DeepSpeedScheduler, OldReleasesAreNotToRunPastTheCosine) {

@@ -209,7 +209,7 @@ TEST(CheckPlan, AFamilyKeepsItsArchitecture) {
 TEST(CheckPlan, OffloadNeedsZeroAGpuAndAPlace) {
     EXPECT_THAT(problems(demo, {"layout.zero_stage=1", "layout.offload_optimizer=cpu"}),
                 StartsWith("layout.offload_optimizer: offload moves"));
-    EXPECT_THAT(problems(demo, {"layout.zero_stage=3", "layout.offload_parameters=nvme", "layout.nvme_path=/nvme"}),
+    EXPECT_THAT(problems(demo, {"layout.zero_stage=3", "layout.offload_parameters=cpu"}),
                 StartsWith("layout.offload_parameters: offload moves"));
     EXPECT_EQ(problems(demo, {"layout.zero_stage=1", "layout.offload_optimizer=nvme", "layout.nvme_path=/nvme"}), "");
     EXPECT_THAT(problems(demo, {"layout.zero_stage=1", "layout.offload_optimizer=nvme"}),
@@ -265,6 +265,48 @@ TEST(CheckPlan, WarmupFitsTheRun) {
     EXPECT_EQ(problems(demo, {"training.steps=19"}),
               "lr.warmup_steps: lr.warmup_steps 20 is longer than the run (training.steps 19); take 19 or fewer\n");
     EXPECT_EQ(problems(demo, {"training.steps=20"}), "");
+}
+
+TEST(CheckPlan, Fp16AndBf16DoNotGoTogether) {
+    EXPECT_EQ(problems(demo, {"numerics.dtype=fp16", "numerics.reduce_dtype=bf16"}),
+              "numerics.reduce_dtype: fp16 and bf16 do not go together: gradients of numerics.dtype fp16 cannot travel "
+              "in bf16; set numerics.reduce_dtype to gradient or fp32\n");
+    EXPECT_EQ(problems(demo, {"numerics.dtype=fp16", "numerics.reduce_dtype=fp32"}), "");
+}
+
+TEST(CheckPlan, LossScaleRulesAreOfTheirPolicy) {
+    const char* fault = "numerics.loss_scale_growth_fault=true";
+    EXPECT_EQ(problems(demo, {"numerics.dtype=fp16", fault}), "");
+    EXPECT_THAT(problems(demo, {"numerics.dtype=fp16", "numerics.loss_scale_policy=pytorch", fault}),
+                StartsWith("numerics.loss_scale_growth_fault: numerics.loss_scale_growth_fault is DeepSpeed's, and "
+                           "numerics.loss_scale_policy is pytorch; switch it off"));
+    EXPECT_EQ(problems(demo, {"numerics.dtype=fp16", "numerics.loss_scale_policy=pytorch",
+                              "numerics.initial_scale_power=4", "numerics.min_loss_scale=32"}),
+              "")
+        << "PyTorch's scale has no minimum";
+}
+
+TEST(CheckPlan, WarmupAndLastPartFitTheRun) {
+    EXPECT_EQ(problems(demo, {"lr.kind=wsd", "lr.warmup_fraction=0.5", "lr.decay_fraction=0.6", "training.steps=100"}),
+              "lr.decay_fraction: the warmup of 50 steps and the last part of 60 are longer than the run "
+              "(training.steps 100); shorten lr.decay_fraction or the warmup\n");
+    EXPECT_EQ(problems(demo, {"lr.kind=cosine", "lr.decay_fraction=1"}), "") << "it has no last part";
+    EXPECT_THAT(problems(demo, {"lr.kind=linear", "lr.tail=true", "lr.decay_fraction=0"}),
+                StartsWith("lr.decay_fraction: lr.kind linear with lr.tail needs a last part"));
+    EXPECT_EQ(problems(demo, {"lr.kind=guide", "lr.decay_steps=280"}), "");
+    EXPECT_THAT(problems(demo, {"lr.kind=guide", "lr.decay_steps=281"}),
+                StartsWith("lr.decay_steps: the warmup of 20"));
+    EXPECT_EQ(problems(demo, {"training.steps=10", "lr.kind=range-test"}), "") << "it has no warmup";
+}
+
+TEST(CheckPlan, CurvesAreThoseOfTheirLibrary) {
+    EXPECT_THAT(problems(demo, {"lr.kind=deepspeed/WarmupLR", "lr.warmup_shape=cosine"}),
+                StartsWith("lr.warmup_shape: deepspeed/WarmupLR warms up linear or log, not cosine"));
+    EXPECT_EQ(problems(demo, {"lr.kind=deepspeed/WarmupLR", "lr.warmup_shape=log"}), "");
+    EXPECT_THAT(problems(demo, {"lr.kind=transformers/warmup_stable_decay", "lr.decay_shape=log"}),
+                StartsWith("lr.decay_shape: transformers/warmup_stable_decay has no log decay"));
+    EXPECT_THAT(problems(demo, {"lr.kind=cosine-restarts", "lr.cycle_factor=1.001"}),
+                StartsWith("lr.cycle_factor: lr.cycle_factor 1.001 hardly lengthens a cycle"));
 }
 
 TEST(CheckPlan, DataIsNamed) {

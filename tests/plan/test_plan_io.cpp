@@ -62,7 +62,7 @@ TEST(PlanDocument, AnUnknownChoiceNamesTheNearest) {
     EXPECT_EQ(error_of_field(R"("numerics": {"dtype": "bf61"})"),
               "plan.json: numerics.dtype is \"bf61\"; allowed: fp32, bf16, fp16 (did you mean \"bf16\"?)");
     EXPECT_EQ(error_of_field(R"("layout": {"recompute": true})"),
-              "plan.json: layout.recompute is true; allowed: none, selective, full");
+              "plan.json: layout.recompute is true; allowed: none, selective, full, mlp");
 }
 
 TEST(PlanDocument, WholeNumbersMayBeWrittenAsReals) {

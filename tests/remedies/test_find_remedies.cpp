@@ -5,6 +5,7 @@
 
 #include "core/plan/plan_io.h"
 #include "core/remedies/remedies.h"
+#include "core/step_time/step_time.h"
 #include "tests/estimate/plans.h"
 
 namespace plimsoll {
@@ -88,7 +89,13 @@ TEST(Remedies, TheSetNeedsEachOfItsParts) {
         const auto changed = with_settings(plan, settings);
         ASSERT_TRUE(changed);
         if (!check_plan(*changed).empty() || changed->layout.global_batch() != plan.layout.global_batch()) continue;
-        EXPECT_FALSE(estimated(*changed).fits()) << found.set->settings[left_out] << " is not needed";
+        // What is not needed to make it fit has to make it faster.
+        auto with = with_settings(plan, found.set->settings);
+        ASSERT_TRUE(with);
+        const auto slower = step_time(*changed), faster = step_time(*with);
+        ASSERT_TRUE(slower && faster);
+        EXPECT_TRUE(!estimated(*changed).fits() || slower->step > faster->step)
+            << found.set->settings[left_out] << " is not needed";
     }
 }
 
@@ -111,7 +118,8 @@ TEST(Remedies, KnownCostsOfASevenBillionModel) {
     EXPECT_NEAR(static_cast<double>(zero1->saves), 6'738'415'616.0 * 9, 0.06 * 6'738'415'616 * 9);
     // ZeRO-1 updates a quarter of the parameters, and as many bytes travel.
     EXPECT_LE(zero1->slowdown, 0);
-    EXPECT_GT(zero3->slowdown, zero1->slowdown);
+    // ZeRO-3 sends half as much again, but gathers the parameters behind the passes.
+    EXPECT_NEAR(zero3->slowdown, zero1->slowdown, 0.1);
     EXPECT_THAT(found.why, testing::HasSubstr("layout.zero_stage is 0"));
     EXPECT_THAT(found.why, testing::HasSubstr("6,738,415,616"));
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/schedule/layer_flops.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/times.h"
 
@@ -80,6 +81,23 @@ TEST(RelativeStageTimes, RecomputationAddsToTheBackward) {
     EXPECT_DOUBLE_EQ(backward(full, 3), 3 + 2 * head / (2 * layer));  // the head is not recomputed
     plan.layout.recompute = Recompute::Selective;
     EXPECT_DOUBLE_EQ(backward(relative_stage_times(plan), 1), 2 + scores / layer);
+    plan.layout.recompute = Recompute::Mlp;
+    plan.numerics.attention = Attention::Flash;
+    const auto flops = layer_flops(plan, true);
+    EXPECT_NEAR(backward(relative_stage_times(plan), 1), 2 + flops.mlp_again / flops.total(), 1e-12);
+}
+
+TEST(LayerFlops, OfTheMlpAllButTheLastProductIsRepeated) {
+    auto plan = small_plan(8, 1);
+    auto& m = plan.model;
+    const auto h = static_cast<double>(m.hidden_size), f = static_cast<double>(m.ffn_hidden_size);
+    const auto q = static_cast<double>(m.num_heads * m.head_size());
+    plan.numerics.attention = Attention::Flash;
+    const auto flash = layer_flops(plan, true);
+    EXPECT_DOUBLE_EQ(flash.mlp_again, 2 * (m.gated_mlp() ? 2 : 1) * h * f);
+    plan.numerics.attention = Attention::Eager;
+    EXPECT_DOUBLE_EQ(layer_flops(plan, true).mlp_again,
+                     flash.mlp_again + 2 * static_cast<double>(plan.data.sequence_length) * q);
 }
 
 TEST(LayersPerStage, BalancedTakesLayersOffTheStageWithTheHead) {

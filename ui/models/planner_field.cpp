@@ -264,7 +264,8 @@ QStringList plannerSetOptions(PlannerSet set) {
             for (int stage = 0; stage <= 3; ++stage) options << QString::number(stage);
             break;
         case PlannerSet::Recompute:
-            options << PlannerWords::tr("none") << PlannerWords::tr("selective") << PlannerWords::tr("full");
+            for (const std::string_view name : recompute_names)
+                options << QString::fromLatin1(name.data(), static_cast<qsizetype>(name.size()));
             break;
         case PlannerSet::Offload:
             options << PlannerWords::tr("GPU") << PlannerWords::tr("host") << PlannerWords::tr("NVMe");

@@ -23,11 +23,11 @@ RateCurve rateCurve(const Plan& plan) {
     RateCurve curve;
     const std::int64_t steps = std::max<std::int64_t>(plan.training.steps, 1);
     const auto add = [&](std::int64_t step) {
-        curve.points << QPointF(static_cast<double>(step), learning_rate(plan.lr, plan.optimizer.lr, step, steps));
+        curve.points << QPointF(static_cast<double>(step), learning_rate(plan, step));
     };
     const std::int64_t count = std::min(samples, steps);
     // The corner at the warmup's end may lie between two samples.
-    const std::int64_t corner = std::clamp<std::int64_t>(plan.lr.warmup_steps - 1, 0, steps - 1);
+    const std::int64_t corner = std::clamp<std::int64_t>(warmup_updates(plan.lr, steps) - 1, 0, steps - 1);
     bool cornered = false;
     for (std::int64_t i = 0; i < count; ++i) {
         const auto step = static_cast<std::int64_t>(static_cast<double>(i) * static_cast<double>(steps - 1) /
@@ -44,6 +44,9 @@ RateCurve rateCurve(const Plan& plan) {
     curve.start = QStringLiteral("0");
     curve.end = RateWords::tr("step %1").arg(formatStep(static_cast<double>(steps)));
     curve.words = RateWords::tr("ends at %1").arg(scientific(curve.points.last().y(), 2));
+    if (const auto jump = jump_update(plan.lr, steps); jump && *jump < steps)
+        curve.words =
+            RateWords::tr("jumps from 0 to the peak at step %1").arg(formatStep(static_cast<double>(*jump + 1)));
     return curve;
 }
 

@@ -134,7 +134,7 @@ EventTone eventTone(const std::string& kind) {
     for (const char* quiet : {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise",
                               "stop_requested", "stopped", "finished", "memory", "pipeline"})
         if (kind == quiet) return EventTone::Quiet;
-    for (const char* bad : {"error", "failed", "spike", "nonfinite"})
+    for (const char* bad : {"error", "failed", "spike", "loss_spike", "nonfinite"})
         if (kind == bad) return EventTone::Bad;
     return EventTone::Warn;
 }
@@ -146,6 +146,8 @@ QString eventLabel(const std::string& kind) {
     if (kind == "stop") return Words::tr("stopped");
     if (kind == "error" || kind == "failed") return Words::tr("failed");
     if (kind == "spike") return Words::tr("spike");
+    if (kind == "loss_spike") return Words::tr("loss spike");
+    if (kind == "rollback") return Words::tr("rolled back");
     if (kind == "nonfinite") return Words::tr("not finite");
     return QString::fromStdString(kind);
 }

@@ -41,7 +41,6 @@ int columnsOf(PlannerSet set) {
     switch (set) {
         case PlannerSet::ZeroStage:
             return 4;
-        case PlannerSet::Recompute:
         case PlannerSet::Offload:
             return 3;
         default:

@@ -2,6 +2,7 @@
 #include "ui/pages/recipe_page.h"
 
 #include "ui/models/plan_model.h"
+#include "ui/models/precision_advice.h"
 #include "ui/models/rate_curve.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/curve_view.h"
@@ -25,7 +26,8 @@ RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), p
     const QStringList precision{QStringLiteral("numerics.dtype"), QStringLiteral("numerics.attention"),
                                 QStringLiteral("numerics.fp32_gradients"), QStringLiteral("numerics.reduce_dtype")};
     QVBoxLayout* left = addColumn(1);
-    left->addWidget(form(tr("Precision"), precision));
+    precision_ = form(tr("Precision"), precision);
+    left->addWidget(precision_);
     scaling_ = form(tr("Loss scaling"), keysOf(QStringLiteral("numerics"), precision));
     left->addWidget(scaling_);
     left->addStretch(1);
@@ -44,11 +46,14 @@ RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), p
         QStringLiteral("training.sample_every"),      QStringLiteral("training.sample_prompt"),
         QStringLiteral("training.checkpoint_every"),  QStringLiteral("training.keep_checkpoints")};
     QVBoxLayout* right = addColumn(1);
+    Card* guard = form(tr("Gradient guard"), keysOf(QStringLiteral("guard")));
+    guard->setFact(tr("actions in order, on anomalies"));
     right->addWidget(
         form(tr("Run"), QStringList{QStringLiteral("name")} + keysOf(QStringLiteral("training"), records)));
     Card* recording = form(tr("Recording"), records);
     recording->setFact(tr("in steps; 0 is never"));
     right->addWidget(recording);
+    right->addWidget(guard);
     right->addStretch(1);
 
     connect(model_, &PlanModel::changed, this, &RecipePage::refresh);
@@ -67,6 +72,7 @@ void RecipePage::refresh() {
     rate_->setFact(curve.words);
     const bool fp16 = model_->plan().numerics.dtype == Dtype::Fp16;
     scaling_->setFact(fp16 ? tr("on: fp16") : tr("used with fp16 only"));
+    precision_->setFact(precisionAdvice(model_->plan()));
 }
 
 }  // namespace plimsoll::ui

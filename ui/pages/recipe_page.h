@@ -24,6 +24,7 @@ private:
     PlanModel* model_;
     CurveView* curve_;
     Card* rate_;
+    Card* precision_;
     Card* scaling_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "ui/models/run_figures.h"
 #include "ui/models/run_model.h"
@@ -90,7 +91,7 @@ PlotContent WatchCard::content() const {
             content.kind = ValueKind::Scientific;
             content.whole_range = true;
             if (plan && plan->training.steps > 0)
-                content.planned = [schedule = plan->lr, peak = plan->optimizer.lr,
+                content.planned = [schedule = plan->lr, peak = peak_learning_rate(*plan),
                                    steps = plan->training.steps](double x) {
                     const auto step = static_cast<std::int64_t>(std::llround(x)) - 1;  // step 1 is update 0
                     return learning_rate(schedule, peak, std::clamp<std::int64_t>(step, 0, steps - 1), steps);
@@ -149,6 +150,9 @@ std::vector<PlotFlag> WatchCard::flags() const {
             wanted = (checkpoint && &event == &*latest) || event.kind == "resume" || tone != EventTone::Quiet;
         if (kind_ == WatchPlot::Loss && event.kind == "overflow") wanted = false;
         if (kind_ == WatchPlot::LossScale) wanted = event.kind == "overflow";
+        if (kind_ == WatchPlot::GradNorm)
+            wanted = event.kind == "spike" || event.kind == "nonfinite" || event.kind == "rollback";
+        if (kind_ == WatchPlot::LearningRate) wanted = event.details.contains("lr_factor");
         if (!wanted || event.step == 0) continue;
         flags.push_back({.step = static_cast<double>(event.step),
                          .label = eventLabel(event.kind),

@@ -11,8 +11,13 @@
 #include <fstream>
 #include <thread>
 
+#include "core/engine/distributed_model.h"
+#include "core/engine/dry_run/counting_collectives.h"
 #include "core/engine/memory_counter.h"
+#include "core/plan/parameters.h"
+#include "core/schedule/schedule_file.h"
 #include "tests/engine/model/file_size_limit.h"
+#include "tests/engine/model/small_models.h"
 #include "tests/engine/model/small_parts.h"
 
 namespace plimsoll::engine {
@@ -155,7 +160,7 @@ TEST_F(Offloaded, AFolderThatIsNotThereIsNamed) {
     const fs::path file = folder_ / "file";
     std::ofstream(file) << "x";
     for (const fs::path& path : {folder_ / "missing", file}) {
-        const auto made = OffloadedStates::create(path);
+        const auto made = OffloadedStates::create(path, ReadAhead::Next, "the states");
         ASSERT_FALSE(made);
         EXPECT_EQ(made.error().kind, Error::Kind::BadInput);
         EXPECT_THAT(made.error().message,
@@ -184,6 +189,65 @@ TEST_F(Offloaded, AWriteThatFailsEndsTheTraining) {
     ASSERT_FALSE(stepped);
     EXPECT_THAT(stepped.error().message, HasSubstr("cannot be written: File too large"));
     EXPECT_THROW(offloaded->state(), std::runtime_error) << "no checkpoint of what is not there";
+}
+
+/// Four data-parallel ranks of which one is there, with a model of 8 layers.
+Plan sharded_plan(const fs::path& folder, Offload parameters) {
+    Plan plan = small_plan("llama-7b");
+    plan.model.hidden_size = 128;
+    plan.model.num_heads = plan.model.num_kv_heads = 4;
+    plan.model.ffn_hidden_size = 384;
+    plan.model.num_layers = 8;
+    plan.layout = Layout();
+    plan.layout.dp = 4;
+    plan.layout.zero_stage = 3;
+    plan.layout.offload_parameters = parameters;
+    plan.layout.nvme_path = folder.string();
+    return plan;
+}
+
+TEST_F(Offloaded, UnderZero3NoRankEverHoldsTheWholeModel) {
+    for (const Offload parameters : {Offload::None, Offload::Nvme}) {
+        const Plan plan = sharded_plan(folder_, parameters);
+        const auto world = counting_collectives(1, 4);
+        const auto mesh = Mesh::make(plan, *world).value();
+        const auto schedule = plan_schedule(plan).value();
+        const Bytes whole = 4 * count_parameters(plan.model).total;
+        const Bytes layer = 4 * count_parameters(plan.model).layer;
+        reset_memory_peak();
+        const Bytes before = memory_now();
+        const DistributedModel model(plan, *mesh, schedule, torch::kCPU);
+        const Bytes shards = parameters == Offload::None ? whole / 4 : 0, gradients = whole / 4;
+        EXPECT_LT(memory_now() - before, shards + gradients + layer / 4) << "what stays";
+        // A layer as it is made: its weights, its gradients' bucket, and a matrix as it is drawn.
+        EXPECT_LT(memory_peak() - before, shards + gradients + 3 * layer) << "on the way";
+        EXPECT_LT(shards + gradients + 3 * layer, whole) << "the limit means something";
+    }
+}
+
+TEST_F(Offloaded, UnderZero3EachShardStartsWithTheWeightsOfOneRank) {
+    Plan plan = sharded_plan(folder_, Offload::None);
+    plan.model.num_layers = 2;
+    plan.layout.dp = 1;
+    const auto schedule = plan_schedule(plan).value();
+    const auto mesh = Mesh::alone();
+    std::map<std::string, Tensor> expected;
+    for (const auto& [stage, parameters] :
+         {std::pair{0, Offload::None}, std::pair{3, Offload::None}, std::pair{3, Offload::Nvme}}) {
+        for (const Dtype dtype : {Dtype::Fp32, Dtype::Bf16}) {
+            plan.layout.zero_stage = stage;
+            plan.layout.offload_parameters = parameters;
+            plan.numerics.dtype = dtype;
+            DistributedModel model(plan, *mesh, schedule, torch::kCPU);
+            const auto weights = model.whole_weights();
+            ASSERT_TRUE(weights);
+            for (const auto& [name, tensor] : *weights) {
+                const std::string key = fmt::format("{} {}", name, static_cast<int>(dtype));
+                if (stage == 0) expected[key] = tensor.clone();
+                EXPECT_TRUE(torch::equal(tensor, expected.at(key))) << key << " " << stage;
+            }
+        }
+    }
 }
 
 TEST_F(Offloaded, OnACpuTheHostsMemoryIsTheDevices) {

@@ -21,7 +21,7 @@ TEST(Recompute, GivesTheSameGradientsBitForBit) {
                 plan.model.dropout = p;
                 const Tensor tokens = random_tokens(plan, 2, 12), targets = random_tokens(plan, 2, 12, 8);
                 const auto expected = gradients(*make_decoder(plan, 3), tokens, targets);
-                for (const Recompute mode : {Recompute::Selective, Recompute::Full}) {
+                for (const Recompute mode : {Recompute::Selective, Recompute::Full, Recompute::Mlp}) {
                     plan.layout.recompute = mode;
                     for (const auto& [name, gradient] : gradients(*make_decoder(plan, 3), tokens, targets)) {
                         EXPECT_TRUE(torch::equal(gradient, expected.at(name))) << preset << " " << name << " p " << p;
@@ -66,7 +66,7 @@ struct Counter : torch::autograd::PostAccumulateGradHook {
 };
 
 TEST(Recompute, EachParameterIsAccumulatedOnceSoThatBucketsSeeIt) {
-    for (const Recompute mode : {Recompute::None, Recompute::Selective, Recompute::Full}) {
+    for (const Recompute mode : {Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp}) {
         Plan plan = small_plan("llama-2-70b");
         plan.model.tied_head = true;
         plan.layout.recompute = mode;
@@ -111,6 +111,37 @@ TEST(Recompute, TrainsLayersBehindAFrozenEmbedding) {
         found[mode] = parameters["model.layers.0.self_attn.q_proj.weight"].grad();
     }
     EXPECT_TRUE(torch::equal(found[Recompute::None], found[Recompute::Full]));
+}
+
+/// Counts the products of two matrices in which it is watching.
+struct CountedProducts : at::ObserverContext {
+    static thread_local int count;
+    static std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& function) {
+        const std::string name = function.name();
+        if (name == "aten::mm" || name == "aten::addmm" || name == "aten::bmm") ++count;
+        return nullptr;
+    }
+};
+thread_local int CountedProducts::count = 0;
+
+TEST(Recompute, OfTheMlpRepeatsOnlyItsFirstProducts) {
+    for (const auto& [preset, first, all] : {std::tuple{"gpt2", 1, 4}, std::tuple{"llama-7b", 2, 7}}) {
+        Plan plan = small_plan(preset);
+        plan.numerics.attention = Attention::Flash;
+        const Tensor tokens = random_tokens(plan, 1, 8);
+        const auto products = [&](Recompute mode) {
+            plan.layout.recompute = mode;
+            const auto model = make_decoder(plan, 3);
+            const auto watch = at::addThreadLocalCallback(at::RecordFunctionCallback(&CountedProducts::start));
+            CountedProducts::count = 0;
+            gradients(*model, tokens, tokens);
+            at::removeCallback(watch);
+            return CountedProducts::count;
+        };
+        const int none = products(Recompute::None);
+        EXPECT_EQ(products(Recompute::Mlp) - none, first * plan.model.num_layers) << preset;
+        EXPECT_EQ(products(Recompute::Full) - none, all * plan.model.num_layers) << preset;
+    }
 }
 
 TEST(Recompute, BodyWithNothingToTrainGivesNoGradient) {

@@ -68,7 +68,7 @@ TEST(PlannerField, BoxesStandForTheSearchsOwnDefaults) {
     EXPECT_TRUE(request.choices.schedule.empty()) << "all of the default is no constraint";
     ASSERT_TRUE(allowPlannerSet(PlannerSet::SequenceParallel, {false, true}, request));
     EXPECT_EQ(request.choices.sequence_parallel, std::vector<bool>{true});
-    EXPECT_FALSE(allowPlannerSet(PlannerSet::Recompute, {false, false, false}, request));
+    EXPECT_FALSE(allowPlannerSet(PlannerSet::Recompute, std::vector<bool>(recompute_names.size(), false), request));
     EXPECT_TRUE(request.choices.recompute.empty());
 }
 

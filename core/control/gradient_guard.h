@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done about a step whose gradients or loss stand out: decided from numbers alone, so that a run's records can
+// be decided again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/control/robust_window.h"
+
+namespace plimsoll {
+
+enum class GuardFinding { None, Nonfinite, GradientSpike, LossSpike };
+
+/// From the mildest to the strongest. Stop ends the run.
+enum class GuardAction { None, Clip, Skip, CutLr, Checkpoint, Rollback, Stop };
+inline constexpr std::array<std::string_view, 7> guard_action_names{"none",       "clip",      "skip", "cut_lr",
+                                                                    "checkpoint", "roll_back", "stop"};
+
+struct GuardSample {
+    std::int64_t step = 0;  ///< from 1
+    double loss = 0;
+    double grad_norm = 0;  ///< before any clipping
+};
+
+struct GuardDecision {
+    GuardFinding finding = GuardFinding::None;
+    GuardAction action = GuardAction::None;
+    bool apply = true;   ///< whether the update is made
+    double clip_to = 0;  ///< norm to which the gradients are cut; 0: not
+    std::string reason;  ///< of a finding, for a person
+};
+
+/// Findings climb a ladder of the actions that are on, one rung a finding, and begin anew after `calm` clean steps; the
+/// last rung repeats. Clip cuts to the threshold; skip leaves the batch out; a cut of the learning rate holds for the
+/// rest of the run and its update is clipped; a checkpoint is taken before the update, which is left out; a rollback
+/// goes to the last good checkpoint. A step that is not finite is left out in any case. With nothing on, a spike is
+/// only told.
+class GradientGuard {
+public:
+    struct State {
+        RobustWindow::State norms, losses;
+        std::int64_t rung = 0;         ///< the next one
+        std::int64_t clean_steps = 0;  ///< since the last finding
+        std::int64_t rollbacks = 0;
+        double lr_factor = 1;  ///< product of all cuts
+        bool operator==(const State&) const = default;
+    };
+
+    explicit GradientGuard(const Guard& settings);
+
+    /// Once a step, whose number counts from 1. Every settings.every-th is a sample of the windows; a step that is not
+    /// finite is found in any case, and feeds nothing.
+    GuardDecision decide(const GuardSample& sample);
+    /// What all cuts together multiply the learning rate with.
+    double lr_factor() const { return state_.lr_factor; }
+    /// Whether the ladder leads back to a checkpoint.
+    bool rolls_back() const { return settings_.rollback; }
+
+    const State& state() const { return state_; }
+    void restore(State state);
+    /// After the state of the checkpoint was restored: its windows hold what came before it, since the steps after it
+    /// come again; ladder, rollbacks and cuts are those of `before`.
+    void go_on_after_rollback(const State& before);
+
+private:
+    GuardDecision find(const GuardSample& sample, bool sampled);
+    void act(GuardDecision& decision, double clip_to);
+
+    Guard settings_;
+    std::vector<GuardAction> ladder_;
+    RobustWindow norms_, losses_;
+    State state_;
+};
+
+Json to_json(const GradientGuard::State& state);
+/// Throws Json::exception where the document is another.
+GradientGuard::State guard_state(const Json& json);
+
+}  // namespace plimsoll

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "tests/cli/program.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class PlanCommandTest : public CliTest {
+protected:
+    void SetUp() override {
+        CliTest::SetUp();
+        ::setenv("PLIMSOLL_CALIBRATION", (folder / "none").c_str(), 1);
+    }
+    void refused(const std::vector<std::string>& arguments, const std::string& why) {
+        const Output output = plimsoll(arguments);
+        EXPECT_EQ(output.code, 2) << output.out;
+        EXPECT_THAT(output.err, HasSubstr(why));
+        EXPECT_EQ(output.out, "");
+    }
+};
+
+TEST_F(PlanCommandTest, RanksLayoutsAndWritesTheBest) {
+    const auto best = (folder / "best.json").string();
+    const Json json = json_of(plimsoll({"plan", "llama-7b", "--gpu", "A100 SXM4 80GB", "--gpus", "8", "--global-batch",
+                                        "64", "--json", "-o", best, "--tokens", "1e12", "--price", "2"}));
+    EXPECT_EQ(json["global_batch"], 64);
+    ASSERT_EQ(json["ranked"].size(), 10U);
+    EXPECT_EQ(json["counts"]["evaluated"].get<int>() + json["counts"]["pruned"].get<int>(), json["counts"]["layouts"]);
+    for (std::size_t i = 1; i < json["ranked"].size(); ++i)
+        EXPECT_LE(json["ranked"][i - 1]["step_seconds"], json["ranked"][i]["step_seconds"]);
+    EXPECT_GT(json["budget"]["gpu_hours"], 0);
+    EXPECT_GT(json["neighbours"].size(), 5U);
+    const Json estimate = json_of(plimsoll({"estimate", best, "--json"}));
+    const auto& layout = json["ranked"][0]["layout"];
+    EXPECT_EQ(layout["dp"].get<int>() * layout["micro_batch"].get<int>() * layout["accumulation"].get<int>(), 64);
+    EXPECT_TRUE(estimate.contains("model"));
+}
+
+TEST_F(PlanCommandTest, TextHasReasonsAndCounts) {
+    const Output output = plimsoll({"plan", "llama-13b", "--gpu", "h100", "--gpus", "16", "--show", "3"});
+    EXPECT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.out, HasSubstr("2 x 8 H100"));
+    EXPECT_THAT(output.out, HasSubstr("where a step of the best goes: matrix products"));
+    EXPECT_THAT(output.out, HasSubstr("why not beside the best"));
+    EXPECT_THAT(output.out, HasSubstr("layouts in"));
+}
+
+TEST_F(PlanCommandTest, LimitsAreKept) {
+    const Json json = json_of(plimsoll({"plan", "llama-13b", "--gpu", "h100", "--gpus", "8", "--tp", "4", "--zero", "1",
+                                        "--recompute", "full", "--schedule", "1f1b", "--json"}));
+    ASSERT_FALSE(json["ranked"].empty());
+    for (const auto& row : json["ranked"]) {
+        EXPECT_EQ(row["layout"]["tp"], 4);
+        EXPECT_EQ(row["layout"]["zero_stage"], 1);
+        EXPECT_EQ(row["layout"]["recompute"], "full");
+    }
+}
+
+TEST_F(PlanCommandTest, NothingFitsSaysWhatBindsAndTheWayOut) {
+    const auto best = folder / "best.json";
+    const Output output = plimsoll({"plan", "llama-2-70b", "--gpu", "RTX 4090", "--gpus", "2"});
+    EXPECT_EQ(output.code, 2);
+    EXPECT_THAT(output.out, HasSubstr("no layout: memory: the leanest of"));
+    EXPECT_THAT(output.out, HasSubstr("GPUs instead of 2"));
+    refused({"plan", "llama-2-70b", "--gpu", "RTX 4090", "--gpus", "2", "-o", best.string()}, "nothing is written");
+    EXPECT_FALSE(std::filesystem::exists(best));
+}
+
+TEST_F(PlanCommandTest, UnequalGpusArePlannedFor) {
+    const Output output =
+        plimsoll({"plan", "llama-7b", "--gpu", "A100 SXM4 80GB", "--gpus", "8", "--and", "A100 SXM4 40GB:8x2"});
+    EXPECT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.out, HasSubstr("all 24 GPUs"));
+}
+
+TEST_F(PlanCommandTest, BadInputIsRefusedWithTheCure) {
+    refused({"plan"}, "MODEL");
+    refused({"plan", "lama-7b"}, "llama-7b");
+    refused({"plan", "llama-7b", "--gpu", "A1000"}, "A1000");
+    refused({"plan", "llama-7b", "--gpus", "0"}, "--gpus");
+    refused({"plan", "llama-7b", "--gpus", "9", "--nodes", "2"}, "take 8 or 10");
+    refused({"plan", "llama-7b", "--gpus", "8", "--tp", "two"}, "--tp: \"two\"");
+    refused({"plan", "llama-7b", "--gpus", "8", "--schedule", "2f2b"}, "is not one of gpipe, 1f1b");
+    refused({"plan", "llama-7b", "--gpus", "8", "--objective", "joy"}, "--objective");
+    refused({"plan", "llama-7b", "--gpus", "8", "--and", "H100"}, "NAME:GPUS");
+    refused({"plan", "llama-7b", "--gpus", "8", "--headroom", "100"}, "--headroom");
+    refused({"plan", "llama-7b", "--gpus", "8", "--set", "layout.tpp=2"}, "layout.tpp");
+    refused({"plan", "gpt2", "--gpus", "8", "--seq", "4096"}, "learned positions");
+}
+
+TEST_F(PlanCommandTest, StepTimesBesidePublishedOnes) {
+    const Json bundled = json_of(plimsoll({"validate", "step-time", "--json"}));
+    EXPECT_EQ(bundled["rows"].size(), 35U);
+    const Json vtrain = json_of(
+        plimsoll({"validate", "step-time", PLIMSOLL_SHARED_DIR "/data/vtrain-step-times-single.csv", "--json"}));
+    EXPECT_EQ(vtrain["summary"]["rows"], 729);
+    EXPECT_LE(vtrain["summary"]["mean_absolute_error"].get<double>(), 0.084);
+    refused({"validate", "step-time", "/no/such.csv"}, "/no/such.csv");
+    put_contents(folder / "bad.csv", "a,b\n1,2\n");
+    refused({"validate", "step-time", (folder / "bad.csv").string()}, "# GPUs");
+    refused({"validate", "step-time", "--gpu", "A1000", PLIMSOLL_SHARED_DIR "/data/vtrain-step-times-multi.csv"},
+            "A1000");
+    refused({"bench"}, "--calibrate");
+    refused({"bench", "--calibrate", "--gpu", "A1000"}, "A1000");
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A word on the precision that a plan has chosen.
+#pragma once
+
+#include <QString>
+
+#include "core/plan/plan.h"
+
+namespace plimsoll::ui {
+
+/// "bf16 needs no loss scaling", or bf16 recommended where the GPU has it and the plan takes fp16; empty else.
+QString precisionAdvice(const Plan& plan);
+
+}  // namespace plimsoll::ui
