@@ -13,9 +13,9 @@ Parsed parse_options(int argc, char** argv) {
     app.add_option("--theme", options.theme, "light, dark or system")
         ->check(CLI::IsMember({"light", "dark", "system"}));
     app.add_option("--page", options.page, "Page shown first")
-        ->check(CLI::IsMember(
-            {"model", "hardware", "layout", "pipeline", "memory", "recipe", "data", "watch", "export", "lessons"},
-            CLI::ignore_case));
+        ->check(CLI::IsMember({"model", "hardware", "layout", "pipeline", "planner", "memory", "recipe", "data",
+                               "watch", "export", "lessons"},
+                              CLI::ignore_case));
     app.add_option("--run", options.run, "A run to watch: its folder, or its name in the store");
     app.add_option("--screenshot-dir", options.screenshot_dir, "Write a picture of every page there and end");
     app.add_option("--width", options.width, "Width of the window on those pictures")->check(CLI::Range(320, 7680));

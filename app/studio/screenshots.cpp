@@ -26,11 +26,15 @@
 #include "ui/pages/main_window.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/planner_page.h"
+#include "ui/pages/planner_table.h"
+#include "ui/pages/ran_card.h"
 #include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/top_bar.h"
 #include "ui/pages/watch_page.h"
 #include "ui/plots/line_plot.h"
+#include "ui/plots/pareto_plot.h"
 #include "ui/widgets/gantt.h"
 #include "ui/widgets/search_field.h"
 #include "ui/widgets/waterline.h"
@@ -91,7 +95,7 @@ void showLower(ui::MainWindow& window, ui::PageId page, bool lower) {
 }
 
 void takePages(ui::MainWindow& window, Camera& camera) {
-    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline", "memory",
+    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline", "planner", "memory",
                                             "recipe", "data",     "watch",  "export",   "lessons"};
     static_assert(std::size(names) == ui::pageCount);
     for (int i = 0; i < ui::pageCount; ++i) {
@@ -146,6 +150,58 @@ void takePipeline(ui::MainWindow& window, Camera& camera) {
     camera.take("pipeline-lower");
     showLower(window, ui::PageId::Pipeline, false);
     page->model()->backToPlan();
+}
+
+/// Two layouts side by side, a point of the plot, and a search that finds nothing.
+void takePlanner(ui::MainWindow& window, Camera& camera) {
+    window.showPage(ui::PageId::Planner);
+    ui::PlannerPage* page = window.plannerPage();
+    QTableView* table = page->table()->table();
+    if (page->table()->rows().size() > 3) {
+        table->selectRow(0);
+        table->selectionModel()->select(table->model()->index(3, 0),
+                                        QItemSelectionModel::Select | QItemSelectionModel::Rows);
+        const ui::ParetoPlot* plot = page->plot();
+        const QPoint at = plot->place(plot->points()[0]).toPoint();
+        QHelpEvent hover(QEvent::ToolTip, at, plot->mapToGlobal(at));
+        QApplication::sendEvent(page->plot(), &hover);
+        settle(200);
+        camera.take("planner-tip");
+        QToolTip::hideText();
+        settle(400);
+        page->verticalScrollBar()->setValue(page->verticalScrollBar()->maximum() / 2);
+        settle(100);
+        camera.take("planner-pair");
+        showLower(window, ui::PageId::Planner, true);
+        camera.take("planner-lower");
+        showLower(window, ui::PageId::Planner, false);
+    }
+    (void)page->model()->ask([](PlanRequest& request) {
+        request.headroom = 0.98;
+        request.price_per_gpu_hour = 2;
+        return Result<void>();
+    });
+    for (int waited = 0; waited < dry_run_ms && page->model()->isSearching(); waited += 100) settle(100);
+    camera.take("planner-nothing");
+    (void)page->model()->ask([](PlanRequest& request) {
+        request = PlanRequest();
+        return Result<void>();
+    });
+}
+
+/// The last run with a pipeline, over its prediction.
+void takeRanPipeline(ui::MainWindow& window, Camera& camera) {
+    window.showPage(ui::PageId::Pipeline);
+    settle();
+    ui::RanCard* card = window.pipelinePage()->ran();
+    if (card->model()->runs().isEmpty()) return;
+    card->model()->choose(card->model()->runs().constFirst().path);
+    card->runs()->setCurrentIndex(1);
+    settle(1500);
+    window.pipelinePage()->ensureWidgetVisible(card);
+    settle(200);
+    camera.take("pipeline-ran");
+    card->model()->choose({});
 }
 
 /// A plan that does not fit, what would make it fit, and its memory before and after that.
@@ -242,6 +298,8 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
     Camera camera(window, folder);
     takePages(window, camera);
     takePipeline(window, camera);
+    takeRanPipeline(window, camera);
+    takePlanner(window, camera);
     takeRemedies(window, camera);
     takeSearch(window, camera);
     takePopups(window, camera);

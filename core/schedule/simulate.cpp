@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/schedule/check.h"
+#include "core/schedule/timeline_sums.h"
 #include "core/schedule/traverse.h"
 
 namespace plimsoll {
@@ -21,8 +22,8 @@ public:
           forward_(table_.at(schedule.stages(), 0), not_done),
           gradient_(forward_.size(), not_done),
           clock_(static_cast<std::size_t>(schedule.ranks)) {
-        timeline_.ranks.resize(clock_.size());
-        for (std::size_t r = 0; r < clock_.size(); ++r) timeline_.ranks[r].reserve(schedule.ops[r].size());
+        ranks_.resize(clock_.size());
+        for (std::size_t r = 0; r < clock_.size(); ++r) ranks_[r].reserve(schedule.ops[r].size());
         const auto full_backward = [&](std::size_t s) { return times.backward_input[s] + times.backward_weight[s]; };
         for (std::size_t s = 0; s < times.forward.size(); ++s)
             durations_.push_back(
@@ -34,8 +35,7 @@ public:
         traverse(
             schedule_, [&](int rank, int stage, const PipelineOp& op) { return ready(rank, stage, op, earliest); },
             [&](int rank, int stage, const PipelineOp& op) { take(rank, stage, op, earliest); });
-        summarize();
-        return std::move(timeline_);
+        return summed_timeline(std::move(ranks_));
     }
 
 private:
@@ -64,28 +64,9 @@ private:
         auto& clock = clock_[static_cast<std::size_t>(rank)];
         const auto start = std::max(clock, earliest);
         clock = start + durations_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.kind)];
-        timeline_.ranks[static_cast<std::size_t>(rank)].push_back({op, rank, start, clock});
+        ranks_[static_cast<std::size_t>(rank)].push_back({op, rank, start, clock});
         if (op.kind == OpKind::Forward) forward_[table_.at(stage, op.micro_batch)] = clock;
         if (sends_gradient(op.kind)) gradient_[table_.at(stage, op.micro_batch)] = clock;
-    }
-
-    void summarize() {
-        timeline_.makespan = *std::max_element(clock_.begin(), clock_.end());
-        Seconds all_busy = 0;
-        for (const auto& ops : timeline_.ranks) {
-            Seconds busy = 0;
-            for (const auto& timed : ops) busy += timed.end - timed.start;
-            timeline_.busy.push_back(busy);
-            timeline_.idle.push_back(std::max(0.0, timeline_.makespan - busy));
-            if (!ops.empty())
-                timeline_.longest_rank = std::max(timeline_.longest_rank, ops.back().end - ops.front().start);
-            all_busy += busy;
-        }
-        const auto lost = [&](Seconds span) {
-            return span > 0 ? std::max(0.0, 1 - all_busy / (span * schedule_.ranks)) : 0.0;
-        };
-        timeline_.bubble = lost(timeline_.makespan);
-        timeline_.bubble_per_rank = lost(timeline_.longest_rank);
     }
 
     const PipelineSchedule& schedule_;
@@ -94,10 +75,32 @@ private:
     std::vector<Seconds> forward_, gradient_;  ///< end of each stage's op of each micro-batch, or not_done
     std::vector<Seconds> clock_;               ///< per rank
     std::vector<std::array<Seconds, 4>> durations_;
-    Timeline timeline_;
+    std::vector<std::vector<TimedOp>> ranks_;
 };
 
 }  // namespace
+
+Timeline summed_timeline(std::vector<std::vector<TimedOp>> ranks) {
+    Timeline timeline;
+    timeline.ranks = std::move(ranks);
+    for (const auto& ops : timeline.ranks)
+        if (!ops.empty()) timeline.makespan = std::max(timeline.makespan, ops.back().end);
+    Seconds all_busy = 0;
+    for (const auto& ops : timeline.ranks) {
+        Seconds busy = 0;
+        for (const auto& timed : ops) busy += timed.end - timed.start;
+        timeline.busy.push_back(busy);
+        timeline.idle.push_back(std::max(0.0, timeline.makespan - busy));
+        if (!ops.empty()) timeline.longest_rank = std::max(timeline.longest_rank, ops.back().end - ops.front().start);
+        all_busy += busy;
+    }
+    const auto lost = [&](Seconds span) {
+        return span > 0 ? std::max(0.0, 1 - all_busy / (span * static_cast<double>(timeline.ranks.size()))) : 0.0;
+    };
+    timeline.bubble = lost(timeline.makespan);
+    timeline.bubble_per_rank = lost(timeline.longest_rank);
+    return timeline;
+}
 
 Result<Timeline> simulate(const PipelineSchedule& schedule, const StageTimes& times) {
     if (const auto runs = check_schedule(schedule); !runs) return tl::unexpected(runs.error());

@@ -3,10 +3,15 @@
 #include <QFile>
 #include <QSlider>
 
+#include "core/plan/plan_io.h"
+#include "core/plan/presets.h"
+#include "core/run/run_folder.h"
+#include "core/telemetry/writer.h"
 #include "tests/gui/gui_fixture.h"
 #include "ui/models/pipeline_files.h"
 #include "ui/models/waterline_data.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/ran_card.h"
 #include "ui/pages/what_if_card.h"
 #include "ui/widgets/figure_strip.h"
 #include "ui/widgets/gantt.h"
@@ -97,6 +102,66 @@ TEST_F(GuiTest, AListIsSavedAndFollowedWithUndo) {
     window_->plan()->undoStack()->undo();
     EXPECT_TRUE(plan().layout.schedule_file.empty());
     EXPECT_FALSE(followList(*window_->plan(), path("none.json")));
+}
+
+/// What the ranks of a run with these operations record (core/engine/train_duties.cpp), a millisecond the unit.
+void recordStep(const RunFolder& run, const Pipeline& pipeline, std::uint64_t step) {
+    for (std::size_t rank = 0; rank < pipeline.timeline.ranks.size(); ++rank) {
+        const std::vector<TimedOp>& ops = pipeline.timeline.ranks[rank];
+        Json list = Json::array();
+        for (const TimedOp& op : ops)
+            list.push_back(
+                {short_name(op.op, false), 1e-3 * (op.start - ops[0].start), 1e-3 * (op.end - ops[0].start)});
+        auto writer = TelemetryWriter::open(run.telemetry_path(static_cast<int>(rank)));
+        ASSERT_TRUE(writer);
+        ASSERT_TRUE(
+            writer->event({step,
+                           1e9,
+                           "pipeline",
+                           "",
+                           {{"pp_rank", rank}, {"origin", 1e9 + 1e-3 * ops[0].start}, {"ops", std::move(list)}}}));
+    }
+}
+
+TEST_F(GuiTest, ARunsOperationsLieOverTheirPrediction) {
+    Plan demo = *with_settings(plan_from_argument("cpu-demo")->plan,
+                               {"layout.pp=4", "layout.dp=1", "layout.accumulation=8", "cluster.gpus_per_node=4"});
+    ASSERT_TRUE(check_plan(demo).empty()) << check_plan(demo)[0].sentence;
+    const Result<RunFolder> run = RunFolder::create(runs_folder() / "piped", demo, false);
+    ASSERT_TRUE(run) << run.error().message;
+    // Sends take time, which a simulation from the operations' own times leaves out.
+    const Pipeline ran = *simulate_pipeline(demo, StageTimes::uniform(4, 2, 2, 2, 0.5));
+    const Pipeline own = *simulate_pipeline(demo, StageTimes::uniform(4, 2, 2, 2, 0));
+    recordStep(*run, ran, 10);
+
+    window_->showPage(PageId::Pipeline);
+    RanCard* card = window_->pipelinePage()->ran();
+    ASSERT_TRUE(wait([card] { return card->runs()->count() == 2; }, 5000));
+    card->runs()->setFocus();
+    QTest::keyClick(card->runs(), Qt::Key_Down);
+    ASSERT_TRUE(wait([card] { return card->model()->shown() != nullptr; }, 5000)) << card->words().toStdString();
+    EXPECT_TRUE(card->gantt()->isVisible());
+    const RanPipeline& shown = *card->model()->shown();
+    EXPECT_EQ(shown.step, 10U);
+    EXPECT_NEAR(shown.measured->timeline.makespan, ran.timeline.makespan, 1e-3);
+    EXPECT_NEAR(shown.measured->timeline.bubble, ran.timeline.bubble, 1e-4);
+    ASSERT_NE(shown.fromOwnTimes, nullptr);
+    EXPECT_NEAR(shown.fromOwnTimes->timeline.makespan, own.timeline.makespan, 1e-3);
+    EXPECT_TRUE(card->words().startsWith(QStringLiteral("Step 10 took "))) << card->words().toStdString();
+    // Each operation is outlined where it was predicted.
+    const TimedOp& last = shown.measured->timeline.ranks[2].back();
+    const OpPlace place{2, shown.measured->timeline.ranks[2].size() - 1};
+    EXPECT_GT(card->gantt()->cell(last).left(), card->gantt()->predictedCell(place).left());
+    EXPECT_TRUE(ranOpWords(*shown.measured, *shown.fromOwnTimes, 2, place.index).contains(QStringLiteral("late")));
+
+    // Another step, while somebody looks at another page: read when the page is shown again.
+    window_->showPage(PageId::Layout);
+    recordStep(*run, own, 20);
+    window_->showPage(PageId::Pipeline);
+    ASSERT_TRUE(wait([card] { return card->model()->shown() && card->model()->shown()->step == 20; }, 5000));
+    card->predictions()->setFocus();
+    QTest::keyClick(card->predictions(), Qt::Key_Down);
+    EXPECT_TRUE(card->words().contains(QStringLiteral("predicted"))) << card->words().toStdString();
 }
 
 }  // namespace

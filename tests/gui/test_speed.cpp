@@ -7,6 +7,8 @@
 #include "tests/gui/gui_fixture.h"
 #include "ui/pages/layout_page.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/planner_page.h"
+#include "ui/pages/planner_table.h"
 #include "ui/pages/remedies_panel.h"
 #include "ui/plots/line_plot.h"
 #include "ui/widgets/gantt.h"
@@ -114,6 +116,40 @@ TEST_F(GuiTest, SpeedOfTheRedrawOfAPipeline) {
             report(what, times);
             report("of that the simulation", simulation);
         }
+    }
+}
+
+TEST_F(GuiTest, SpeedOfThePlanner) {
+    window_->resize(1440, 900);
+    for (const char* name : {"llama-7b-4xa100", "llama-2-70b-64xh100"}) {
+        window_->openPlan(QString::fromLatin1(name));
+        PlannerPage* page = window_->plannerPage();
+        std::vector<double> first, whole, blocked;
+        for (int i = 0; i < 10; ++i) {
+            window_->showPage(PageId::Layout);
+            // Another question each time.
+            window_->plan()->setText(QStringLiteral("data.sequence_length"), QString::number(2048 + 64 * i));
+            window_->plan()->endEdit();
+            QCoreApplication::processEvents();
+            QElapsedTimer timer, turn;
+            timer.start();
+            window_->showPage(PageId::Planner);
+            double longest = 0;
+            bool rows = false;
+            while (timer.elapsed() < 20'000 && page->model()->isSearching()) {
+                turn.start();
+                QCoreApplication::processEvents();
+                longest = std::max(longest, ms(turn));
+                if (rows || page->model()->isStale() || page->table()->rows().empty()) continue;
+                rows = true;
+                first.push_back(ms(timer));
+            }
+            whole.push_back(ms(timer));
+            blocked.push_back(longest);
+        }
+        if (!first.empty()) report(std::string("Planner, ") + name + ", first rows", first);
+        report("until the search has ended", whole);
+        report("of that the longest turn of the window", blocked);
     }
 }
 

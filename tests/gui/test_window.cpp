@@ -94,8 +94,10 @@ TEST_F(GuiTest, TheSearchShowsASettingWithoutUse) {
 
 TEST_F(GuiTest, ShortcutsGoToEachPage) {
     for (int i = 0; i < pageCount; ++i) {
-        QTest::keyClick(window_.get(), static_cast<Qt::Key>(Qt::Key_0 + (i + 1) % 10), Qt::ControlModifier);
-        EXPECT_EQ(static_cast<int>(window_->page()), i);
+        const auto page = static_cast<PageId>(i);
+        const QKeyCombination keys = QKeySequence(pageShortcut(page))[0];
+        QTest::keyClick(window_.get(), keys.key(), keys.keyboardModifiers());
+        EXPECT_EQ(window_->page(), page) << pageShortcut(page).toStdString();
     }
 }
 
@@ -168,7 +170,7 @@ TEST_F(GuiTest, AConfigOfHuggingFaceBecomesTheModel) {
                    "intermediate_size": 11008, "vocab_size": 32000, "max_position_embeddings": 2048})");
     file.close();
     window_->modelPage()->importConfig(path("config.json"));
-    EXPECT_TRUE(window_->waterline()->figures().contains(QStringLiteral("6,738,415,616")))
+    EXPECT_TRUE(window_->waterline()->sizes().contains(QStringLiteral("6,738,415,616")))
         << window_->banner()->sentence().toStdString();
     window_->modelPage()->importConfig(path("not-there.json"));
     EXPECT_FALSE(window_->banner()->isHidden());

@@ -44,7 +44,9 @@ QString unbroken(const QStringList& lines) {
 }  // namespace
 
 QString timeText(double time) {
-    const double rounded = std::round(time * 100) / 100;
+    // Four or five figures: more are not read, and the room beside a chart is for these.
+    const double finest = std::abs(time) < 100 ? 100 : 10;
+    const double rounded = std::round(time * finest) / finest;
     const int digits = rounded == std::round(rounded)                             ? 0
                        : std::abs(rounded * 10 - std::round(rounded * 10)) < 1e-9 ? 1
                                                                                   : 2;

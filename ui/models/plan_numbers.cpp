@@ -32,6 +32,15 @@ void computeMemory(const Plan& plan, Framework framework, PlanNumbers& numbers) 
         numbers.memoryProblem = inWords(memory.error().message);
 }
 
+void computeStep(const Plan& plan, PlanNumbers& numbers) {
+    const Result<Hardware> hardware = hardware_of(plan.cluster, plan.numerics.dtype);
+    Result<StepReport> step = hardware ? step_time(plan, *hardware) : tl::unexpected(hardware.error());
+    if (step)
+        numbers.step = *std::move(step);
+    else
+        numbers.stepProblem = inWords(step.error().message);
+}
+
 }  // namespace
 
 PlanNumbers computeNumbers(const Plan& plan, Framework framework) {
@@ -45,6 +54,7 @@ PlanNumbers computeNumbers(const Plan& plan, Framework framework) {
     }
     computeMemory(plan, framework, numbers);
     computePipeline(plan, numbers);
+    computeStep(plan, numbers);
     if (Result<DeepSpeedExport> exported = export_deepspeed(plan))
         numbers.deepspeed = *std::move(exported);
     else

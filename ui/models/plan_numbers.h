@@ -14,6 +14,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/plan_io.h"
 #include "core/schedule/pipeline.h"
+#include "core/step_time/step_time.h"
 
 namespace plimsoll::ui {
 
@@ -28,6 +29,9 @@ struct PlanNumbers {
 
     std::shared_ptr<const Pipeline> pipeline;  ///< nothing where it has too many operations to simulate with each edit
     QString pipelineProblem;                   ///< why there is none
+
+    std::optional<StepReport> step;  ///< Plimsoll's, pipelines in closed form as the planner counts them
+    QString stepProblem;             ///< why there is none
 
     std::optional<DeepSpeedExport> deepspeed;
     QString deepspeedProblem;

@@ -7,6 +7,7 @@
 #include <QStringList>
 
 #include "core/frameworks/error_model.h"
+#include "ui/models/time_parts.h"
 #include "ui/models/value_format.h"
 
 namespace plimsoll::ui {
@@ -172,12 +173,16 @@ Verdict verdictOf(const MemoryEstimate& memory, Framework framework, bool onGpu)
 
 QString figuresOf(const PlanNumbers& numbers, const Plan& plan) {
     QStringList parts;
+    if (numbers.step) parts << stepWords(*numbers.step);
     if (plan.layout.pp > 1 && numbers.pipeline)
         parts << Waterline::tr("bubble <b>%1</b>").arg(percentText(numbers.pipeline->timeline.bubble));
-    parts << Waterline::tr("<b>%1</b> parameters").arg(countText(numbers.counts.total));
-    const std::int64_t tokens = plan.layout.global_batch() * plan.data.sequence_length;
-    parts << Waterline::tr("<b>%1</b> tokens a step").arg(formatValue(ValueKind::Short, static_cast<double>(tokens)));
     return parts.join(QStringLiteral(" · "));
+}
+
+QString sizesOf(const PlanNumbers& numbers, const Plan& plan) {
+    const std::int64_t tokens = plan.layout.global_batch() * plan.data.sequence_length;
+    return Waterline::tr("%1 parameters · %2 tokens a step")
+        .arg(countText(numbers.counts.total), formatValue(ValueKind::Short, static_cast<double>(tokens)));
 }
 
 QString statesOf(const MemoryEstimate& memory, const Plan& plan) {

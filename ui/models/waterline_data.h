@@ -38,8 +38,10 @@ Verdict verdictOf(const MemoryEstimate& memory, Framework framework = Framework:
 /// "Plimsoll", "Megatron-LM", …
 QString frameworkTitle(Framework framework);
 
-/// Rich text: "bubble <b>8.6 %</b> · <b>6,738,415,616</b> parameters".
+/// Rich text: "step <b>6.42 s</b> · <b>163 k</b> tokens/s · MFU <b>44.1 %</b> · bubble <b>8.6 %</b>".
 QString figuresOf(const PlanNumbers& numbers, const Plan& plan);
+/// "6,738,415,616 parameters · 1.05 M tokens a step".
+QString sizesOf(const PlanNumbers& numbers, const Plan& plan);
 /// "model states 100 GiB over all ranks · host RAM 41 GiB a node".
 QString statesOf(const MemoryEstimate& memory, const Plan& plan);
 

@@ -8,6 +8,7 @@
 #include "ui/models/layout_words.h"
 #include "ui/models/plan_model.h"
 #include "ui/models/plan_tables.h"
+#include "ui/models/time_parts.h"
 #include "ui/models/waterline_data.h"
 #include "ui/pages/rules_view.h"
 #include "ui/widgets/card.h"
@@ -15,6 +16,7 @@
 #include "ui/widgets/fact_table.h"
 #include "ui/widgets/field_row.h"
 #include "ui/widgets/gantt.h"
+#include "ui/widgets/time_bar.h"
 #include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
@@ -36,6 +38,10 @@ LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
     connect(open, &QPushButton::clicked, this, &LayoutPage::pipelineRequested);
     pipeline_->addToTitle(open);
     right->addWidget(pipeline_);
+    step_ = new Card(tr("Step time"), this);
+    time_ = new TimeBar(step_);
+    step_->body()->addWidget(time_);
+    right->addWidget(step_);
     makeMemory(right);
     makeLower(right);
     right->addStretch(1);
@@ -160,6 +166,7 @@ void LayoutPage::refresh() {
     layout_->setFact(hardwareWords(plan));
     batch_->setText(batchWords(plan));
     refreshPipeline();
+    refreshTime();
     refreshStages();
     refreshMemory();
 }
@@ -177,6 +184,16 @@ void LayoutPage::refreshPipeline() {
     pipeline_->setFact(pipelineWords(model_->plan(), numbers));
     gantt_->setEmptyText(noTimelineWords(model_->plan(), numbers));
     gantt_->setPipeline(numbers.pipeline);
+}
+
+void LayoutPage::refreshTime() {
+    if (!model_->isGood()) return;
+    const std::optional<StepReport>& step = model_->numbers().step;
+    step_->setVisible(step.has_value());
+    if (!step) return;
+    step_->setFact(stepFact(*step));
+    step_->setValue(secondsText(step->step));
+    time_->setTime(step->time);
 }
 
 void LayoutPage::refreshStages() {

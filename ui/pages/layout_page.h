@@ -16,6 +16,7 @@ class Card;
 class FactTable;
 class Gantt;
 class PlanModel;
+class TimeBar;
 
 class LayoutPage : public Page {
     Q_OBJECT
@@ -23,6 +24,8 @@ public:
     explicit LayoutPage(PlanModel* model, QWidget* parent = nullptr);
 
     Gantt* gantt() const { return gantt_; }
+    /// Where the time of a step goes.
+    TimeBar* time() const { return time_; }
     const TextTable& terms() const { return terms_; }
     const TextTable& comparison() const { return comparison_; }
     /// Keeps the memory as it is now, to compare later edits with; or forgets it.
@@ -42,6 +45,7 @@ private:
     void makeLower(QVBoxLayout* column);
     void refresh();
     void refreshPipeline();
+    void refreshTime();
     void refreshStages();
     void refreshMemory();
     void refreshTerm();
@@ -53,10 +57,12 @@ private:
     std::optional<MemoryBaseline> baseline_;
     Card* layout_ = nullptr;
     Card* pipeline_ = nullptr;
+    Card* step_ = nullptr;
     Card* memory_ = nullptr;
     Card* activations_ = nullptr;
     QLabel* batch_ = nullptr;
     Gantt* gantt_ = nullptr;
+    TimeBar* time_ = nullptr;
     QBoxLayout* lower_ = nullptr;
     QComboBox* stage_ = nullptr;
     QLabel* term_ = nullptr;  ///< formula and source of the chosen row, uncut

@@ -20,6 +20,7 @@
 #include "ui/pages/memory_page.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/pipeline_page.h"
+#include "ui/pages/planner_page.h"
 #include "ui/pages/recipe_page.h"
 #include "ui/pages/remedies_panel.h"
 #include "ui/pages/run_controls.h"
@@ -98,6 +99,8 @@ void MainWindow::makePages() {
     pages_->addWidget(layout);
     pipeline_page_ = new PipelinePage(&plan_, pages_);
     pages_->addWidget(pipeline_page_);
+    planner_page_ = new PlannerPage(&plan_, pages_);
+    pages_->addWidget(planner_page_);
     memory_page_ = new MemoryPage(&plan_, pages_);
     pages_->addWidget(memory_page_);
     pages_->addWidget(new RecipePage(&plan_, pages_));

@@ -24,6 +24,7 @@ class MemoryPage;
 class ModelPage;
 class Page;
 class PipelinePage;
+class PlannerPage;
 class RemediesPanel;
 class RunControls;
 class RunModel;
@@ -63,6 +64,7 @@ public:
     ModelPage* modelPage() const { return model_page_; }
     HardwarePage* hardwarePage() const { return hardware_page_; }
     PipelinePage* pipelinePage() const { return pipeline_page_; }
+    PlannerPage* plannerPage() const { return planner_page_; }
     MemoryPage* memoryPage() const { return memory_page_; }
     LessonsPage* lessonsPage() const { return lessons_page_; }
     ExportPage* exportPage() const { return export_page_; }
@@ -111,6 +113,7 @@ private:
     ModelPage* model_page_ = nullptr;
     HardwarePage* hardware_page_ = nullptr;
     PipelinePage* pipeline_page_ = nullptr;
+    PlannerPage* planner_page_ = nullptr;
     MemoryPage* memory_page_ = nullptr;
     LessonsPage* lessons_page_ = nullptr;
     ExportPage* export_page_ = nullptr;

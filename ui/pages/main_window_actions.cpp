@@ -87,8 +87,8 @@ void MainWindow::makeActions() {
               [this] { top_->search()->begin(); });
     for (int i = 0; i < pageCount; ++i) {
         const auto page = static_cast<PageId>(i);
-        addAction(tr("Go to %1").arg(pageName(page)), QKeySequence(pageShortcut(page)),
-                  [this, page] { showPage(page); });
+        const QString name = page == PageId::Planner ? tr("Find the best layout (%1)") : tr("Go to %1");
+        addAction(name.arg(pageName(page)), QKeySequence(pageShortcut(page)), [this, page] { showPage(page); });
     }
 }
 

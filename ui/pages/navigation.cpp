@@ -16,19 +16,21 @@ struct Entry {
     PageId page;
     const char* name;
     const char* group;  ///< begins with this page
+    const char* shortcut;
 };
 
 constexpr Entry entries[] = {
-    {PageId::Model, QT_TRANSLATE_NOOP("Navigation", "Model"), QT_TRANSLATE_NOOP("Navigation", "PLAN")},
-    {PageId::Hardware, QT_TRANSLATE_NOOP("Navigation", "Hardware"), nullptr},
-    {PageId::Layout, QT_TRANSLATE_NOOP("Navigation", "Layout"), nullptr},
-    {PageId::Pipeline, QT_TRANSLATE_NOOP("Navigation", "Pipeline"), nullptr},
-    {PageId::Memory, QT_TRANSLATE_NOOP("Navigation", "Memory"), nullptr},
-    {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr},
-    {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr},
-    {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN")},
-    {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE")},
-    {PageId::Lessons, QT_TRANSLATE_NOOP("Navigation", "Lessons"), QT_TRANSLATE_NOOP("Navigation", "LEARN")},
+    {PageId::Model, QT_TRANSLATE_NOOP("Navigation", "Model"), QT_TRANSLATE_NOOP("Navigation", "PLAN"), "Ctrl+1"},
+    {PageId::Hardware, QT_TRANSLATE_NOOP("Navigation", "Hardware"), nullptr, "Ctrl+2"},
+    {PageId::Layout, QT_TRANSLATE_NOOP("Navigation", "Layout"), nullptr, "Ctrl+3"},
+    {PageId::Pipeline, QT_TRANSLATE_NOOP("Navigation", "Pipeline"), nullptr, "Ctrl+4"},
+    {PageId::Planner, QT_TRANSLATE_NOOP("Navigation", "Planner"), nullptr, "Ctrl+Shift+L"},
+    {PageId::Memory, QT_TRANSLATE_NOOP("Navigation", "Memory"), nullptr, "Ctrl+5"},
+    {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr, "Ctrl+6"},
+    {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr, "Ctrl+7"},
+    {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN"), "Ctrl+8"},
+    {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE"), "Ctrl+9"},
+    {PageId::Lessons, QT_TRANSLATE_NOOP("Navigation", "Lessons"), QT_TRANSLATE_NOOP("Navigation", "LEARN"), "Ctrl+0"},
 };
 static_assert(std::size(entries) == pageCount);
 
@@ -38,7 +40,7 @@ QString pageName(PageId page) {
     return QCoreApplication::translate("Navigation", entries[static_cast<std::size_t>(page)].name);
 }
 
-QString pageShortcut(PageId page) { return QStringLiteral("Ctrl+%1").arg((static_cast<int>(page) + 1) % 10); }
+QString pageShortcut(PageId page) { return QString::fromLatin1(entries[static_cast<std::size_t>(page)].shortcut); }
 
 std::optional<PageId> pageByName(const QString& name) {
     for (const Entry& entry : entries)

@@ -8,12 +8,12 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Pipeline, Memory, Recipe, Data, Watch, Export, Lessons };
-inline constexpr int pageCount = 10;
+enum class PageId { Model, Hardware, Layout, Pipeline, Planner, Memory, Recipe, Data, Watch, Export, Lessons };
+inline constexpr int pageCount = 11;
 
 /// "Model", translated.
 QString pageName(PageId page);
-/// Ctrl and the page's digit; the tenth page has 0.
+/// Ctrl and a digit; the Planner has Ctrl+Shift+L, as it is asked for by what it does.
 QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
 std::optional<PageId> pageByName(const QString& name);

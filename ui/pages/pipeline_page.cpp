@@ -10,6 +10,7 @@
 #include "ui/models/plan_field.h"
 #include "ui/models/plan_model.h"
 #include "ui/pages/pipeline_export.h"
+#include "ui/pages/ran_card.h"
 #include "ui/pages/schedule_table.h"
 #include "ui/pages/what_if_card.h"
 #include "ui/widgets/combo_box.h"
@@ -46,6 +47,8 @@ PipelinePage::PipelinePage(PlanModel* plan, QWidget* parent)
     makeFigures(right);
     makeTimeline(right);
     makeComparison(right);
+    ran_ = new RanCard(this);
+    right->addWidget(ran_);
     makeLower(right);
     right->addStretch(1);
     connect(&model_, &PipelineModel::changed, this, &PipelinePage::refresh);

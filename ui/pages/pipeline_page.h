@@ -17,6 +17,7 @@ class Gantt;
 class GanttLegend;
 class LiveView;
 class PlanModel;
+class RanCard;
 class ScheduleTable;
 class TimeSpan;
 class WhatIfCard;
@@ -33,6 +34,7 @@ public:
     Gantt* comparedGantt() const { return compared_; }
     QComboBox* compareWith() const { return compare_with_; }
     QString comparison() const;
+    RanCard* ran() const { return ran_; }
 
 signals:
     void failed(const QString& sentence);
@@ -64,6 +66,7 @@ private:
     GanttLegend* legend_ = nullptr;
     LiveView* live_ = nullptr;
     QComboBox* compare_with_ = nullptr;
+    RanCard* ran_ = nullptr;
     QLabel* comparison_words_ = nullptr;
     QLabel* advice_ = nullptr;
     ScheduleTable* schedules_ = nullptr;

@@ -10,7 +10,6 @@ namespace plimsoll::ui {
 namespace {
 
 constexpr int tableRowHeight = 27;
-constexpr int leastStretch = 190;
 
 }  // namespace
 
@@ -42,8 +41,9 @@ void FactTable::setModel(QAbstractItemModel* model) {
     });
 }
 
-void FactTable::setStretch(int column) {
+void FactTable::setStretch(int column, int least) {
     stretch_ = column;
+    least_stretch_ = least;
     horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch);
 }
 
@@ -59,18 +59,30 @@ void FactTable::setWholeHeight(bool whole) {
     setSizePolicy(QSizePolicy::Expanding, whole ? QSizePolicy::Fixed : QSizePolicy::Expanding);
 }
 
+void FactTable::setUnused(int column, bool unused) {
+    if (unused == unused_.contains(column)) return;
+    if (unused)
+        unused_.insert(column);
+    else
+        unused_.remove(column);
+    setColumnHidden(column, unused);
+    dropColumns();
+}
+
 int FactTable::neededWidth(int column) const {
     const int wide = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
-    return std::min(wide, limits_.value(column, column == stretch_ ? leastStretch : wide));
+    return std::min(wide, limits_.value(column, column == stretch_ ? least_stretch_ : wide));
 }
 
 void FactTable::dropColumns() {
     if (!drops_ || !model()) return;
     const int count = model()->columnCount();
     int needed = 0;
-    for (int column = 0; column < count; ++column) needed += neededWidth(column);
+    for (int column = 0; column < count; ++column)
+        if (!unused_.contains(column)) needed += neededWidth(column);
     // Two columns are the least that a table says anything with.
     for (int column = count - 1; column >= 0; --column) {
+        if (unused_.contains(column)) continue;
         const bool goes = column > 1 && column != stretch_ && needed > viewport()->width();
         if (goes) needed -= neededWidth(column);
         if (isColumnHidden(column) != goes) setColumnHidden(column, goes);

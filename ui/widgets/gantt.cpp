@@ -7,6 +7,7 @@
 #include <QKeyEvent>
 #include <QToolTip>
 
+#include "ui/models/ran_pipeline.h"
 #include "ui/models/table_text.h"
 #include "ui/models/waterline_data.h"
 
@@ -33,12 +34,24 @@ void Gantt::setPipeline(std::shared_ptr<const Pipeline> pipeline) {
     } else {
         const Timeline& timeline = pipeline_->timeline;
         if (ownsSpan()) span()->setWhole(timeline.makespan);
-        setAccessibleDescription(tr("%1 ranks, %2 forwards long, %3 idle")
-                                     .arg(timeline.ranks.size())
-                                     .arg(timeText(timeline.makespan), percentText(timeline.bubble)));
+        const QString words =
+            predicted_ ? tr("%1 ranks, %2 ms long, %3 idle") : tr("%1 ranks, %2 forwards long, %3 idle");
+        setAccessibleDescription(
+            words.arg(timeline.ranks.size()).arg(timeText(timeline.makespan), percentText(timeline.bubble)));
     }
     if (rows() != before) updateGeometry();
     update();
+}
+
+void Gantt::setPredicted(std::shared_ptr<const Pipeline> predicted) {
+    if (predicted == predicted_) return;
+    hover(nullptr);
+    predicted_ = std::move(predicted);
+    update();
+}
+
+QRectF Gantt::predictedCell(OpPlace place) const {
+    return predicted_ ? cell(predicted_->timeline.ranks[static_cast<std::size_t>(place.rank)][place.index]) : QRectF();
 }
 
 void Gantt::setEmptyText(const QString& text) {
@@ -94,7 +107,9 @@ const Causes& Gantt::causes() {
 }
 
 void Gantt::writeTable(TableText& table) const {
-    table.addRow({tr("rank"), tr("chunk"), tr("micro-batch"), tr("operation"), tr("start"), tr("end")});
+    QStringList headers{tr("rank"), tr("chunk"), tr("micro-batch"), tr("operation"), tr("start"), tr("end")};
+    if (predicted_) headers << tr("predicted start") << tr("predicted end");
+    table.addRow(headers);
     if (!pipeline_) return;
     for (const std::vector<TimedOp>& rank : pipeline_->timeline.ranks) {
         for (const TimedOp& timed : rank) {
@@ -106,6 +121,12 @@ void Gantt::writeTable(TableText& table) const {
             table.add(names[static_cast<std::size_t>(timed.op.kind)]);
             table.add(timed.start);
             table.add(timed.end);
+            if (predicted_) {
+                const OpPlace place = placeOf(timed);
+                const TimedOp& said = predicted_->timeline.ranks[static_cast<std::size_t>(place.rank)][place.index];
+                table.add(said.start);
+                table.add(said.end);
+            }
             table.endRow();
         }
     }
@@ -130,7 +151,10 @@ void Gantt::changeEvent(QEvent* event) {
 void Gantt::hover(const TimedOp* op) {
     if (op == hovered_) return;
     hovered_ = op;
-    chain_ = op ? chainOf(causes(), placeOf(*op), chainLength) : std::vector<OpPlace>();
+    // What an operation waited for is known of simulated times only.
+    chain_ = !op          ? std::vector<OpPlace>()
+             : predicted_ ? std::vector<OpPlace>{placeOf(*op)}
+                          : chainOf(causes(), placeOf(*op), chainLength);
     update();
 }
 
@@ -145,7 +169,11 @@ void Gantt::leaveEvent(QEvent* event) {
 }
 
 void Gantt::explain(const TimedOp& op, const QPoint& global) {
-    QToolTip::showText(global, whyWords(*pipeline_, causes(), placeOf(op)), this);
+    const OpPlace place = placeOf(op);
+    QToolTip::showText(global,
+                       predicted_ ? ranOpWords(*pipeline_, *predicted_, place.rank, place.index)
+                                  : whyWords(*pipeline_, causes(), place),
+                       this);
 }
 
 void Gantt::step(int by, int rows) {

@@ -18,6 +18,8 @@ public:
 
     /// Null: nothing to draw.
     void setPipeline(std::shared_ptr<const Pipeline> pipeline);
+    /// The same operations as they were predicted: drawn as outlines over those that ran, and told beside them.
+    void setPredicted(std::shared_ptr<const Pipeline> predicted);
     /// Shown in place of the rows while there is none.
     void setEmptyText(const QString& text);
     /// All rows together are at most this tall, as far as they can still be told apart.
@@ -25,6 +27,8 @@ public:
 
     /// Where an operation is drawn.
     QRectF cell(const TimedOp& op) const;
+    /// Where it was predicted; empty without a prediction.
+    QRectF predictedCell(OpPlace place) const;
     /// The operation under a point; nullptr in a bubble.
     const TimedOp* opAt(const QPointF& at) const;
     /// The operation under the mouse and what it waited for, in turn.
@@ -59,8 +63,10 @@ private:
     void draw();
     void paintLabels(QPainter& painter) const;
     void paintChain(QPainter& painter) const;
+    void paintPredicted(QPainter& painter) const;
 
     std::shared_ptr<const Pipeline> pipeline_;
+    std::shared_ptr<const Pipeline> predicted_;
     QString empty_text_;
     QImage picture_;
     bool stale_ = true;

@@ -10,7 +10,8 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double narrow = 9;  // a frame around less would hide it
+constexpr double narrow = 9;     // a frame around less would hide it
+constexpr double narrowest = 3;  // of an outline
 
 }  // namespace
 
@@ -70,6 +71,24 @@ void Gantt::paintChain(QPainter& painter) const {
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
+void Gantt::paintPredicted(QPainter& painter) const {
+    if (!predicted_) return;
+    const QRectF area = plotArea();
+    painter.setClipRect(area);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(Theme::of(palette()).ink, 1));
+    for (const std::vector<TimedOp>& ops : predicted_->timeline.ranks) {
+        const auto first = std::partition_point(ops.begin(), ops.end(),
+                                                [this](const TimedOp& op) { return op.end <= span()->from(); });
+        for (auto op = first; op != ops.end() && op->start < span()->to(); ++op) {
+            const QRectF at = cell(*op);
+            // Narrower ones would be nothing but ink; zooming in shows them.
+            if (at.width() >= narrowest) painter.drawRect(at.adjusted(0.5, 0.5, -0.5, -0.5));
+        }
+    }
+    painter.setClipping(false);
+}
+
 void Gantt::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     if (!pipeline_) {
@@ -79,6 +98,7 @@ void Gantt::paintEvent(QPaintEvent*) {
     }
     if (stale_) draw();
     painter.drawImage(QPointF(plotArea().left(), 0), picture_);
+    paintPredicted(painter);
     paintLabels(painter);
     paintAxis(painter);
     paintChain(painter);

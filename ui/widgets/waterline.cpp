@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/plan_model.h"
+#include "ui/models/time_parts.h"
 #include "ui/widgets/combo_box.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/wrap_label.h"
@@ -122,7 +123,10 @@ void Waterline::refresh() {
     why_->setVisible(numbers.framework == Framework::Plimsoll);
     why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
     figures_->setText(figuresOf(numbers, model_->plan()));
-    states_->setText(statesOf(*numbers.memory, model_->plan()));
+    figures_->setVisible(!figures_->text().isEmpty());
+    figures_->setToolTip(numbers.step ? stepDetails(*numbers.step) : numbers.stepProblem);
+    states_->setText(
+        QStringLiteral("%1 · %2").arg(sizesOf(numbers, model_->plan()), statesOf(*numbers.memory, model_->plan())));
 }
 
 }  // namespace plimsoll::ui

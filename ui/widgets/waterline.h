@@ -22,6 +22,10 @@ public:
     QString headline() const { return headline_->text(); }
     QString detail() const { return detail_->text(); }
     QString figures() const { return figures_->text(); }
+    /// Parameters, tokens a step, model states.
+    QString sizes() const { return states_->text(); }
+    /// Where the time of a step goes; rich text.
+    QString timeDetails() const { return figures_->toolTip(); }
     QString range() const { return range_->text(); }
     ComboBox* frameworks() const { return frameworks_; }
     QPushButton* why() const { return why_; }

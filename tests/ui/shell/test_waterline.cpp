@@ -100,7 +100,7 @@ TEST(WaterlineView, ShowsTheCoresNumbersAndFollowsAnEdit) {
     const MemoryEstimate memory = *estimate_memory(model.plan());
     EXPECT_EQ(waterline.headline(), verdictOf(memory).headline);
     EXPECT_TRUE(waterline.headline().contains(partOf(memory.fullest().total(), memory.usable)));
-    EXPECT_TRUE(waterline.figures().contains(QStringLiteral("6,738,415,616")));
+    EXPECT_TRUE(waterline.sizes().contains(QStringLiteral("6,738,415,616")));
 
     model.setText(QStringLiteral("layout.zero_stage"), QStringLiteral("0"));
     const MemoryEstimate more = *estimate_memory(model.plan());
