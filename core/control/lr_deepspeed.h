@@ -24,8 +24,8 @@ double warmup_cosine_ratio(const Warmup& warmup, std::int64_t total_steps, doubl
 struct OneCycle {
     double min_lr = 0, max_lr = 0;
     std::int64_t first_step_size = 2000;
-    std::int64_t second_step_size = 0;  ///< 0: as the first
-    std::int64_t decay_step_size = 0;   ///< 0: no decay after the cycle
+    std::int64_t second_step_size = 0;                 ///< 0: as the first
+    std::int64_t decay_step_size = 0;                  ///< 0: no decay after the cycle
     std::int64_t first_stairs = 0, second_stairs = 0;  ///< steps of either way; 0: smooth
     double decay_lr_rate = 0;
     double min_momentum = 0.8, max_momentum = 0.9;

@@ -5,32 +5,52 @@ namespace plimsoll::engine {
 
 namespace {
 
+/// The even part of the tensor is summed in place: each rank of the group works on its own piece of it. What is left
+/// over, fewer numbers than the group has ranks, goes through a padded copy.
 class TwoLevelWork final : public Work {
 public:
-    TwoLevelWork(torch::Tensor tensor, Collectives& inside, Collectives& between)
-        : tensor_(std::move(tensor)), inside_(inside), between_(between) {
+    TwoLevelWork(const torch::Tensor& tensor, Collectives& inside, Collectives& between)
+        : inside_(inside), between_(between) {
         const torch::NoGradGuard no_grad;
+        const auto flat = tensor.view(-1);
         const std::int64_t n = inside.world_size();
-        const std::int64_t part = (tensor_.numel() + n - 1) / n;
-        padded_ = at::zeros({n * part}, tensor_.options());
-        padded_.narrow(0, 0, tensor_.numel()).copy_(tensor_.view(-1));
-        own_ = at::empty({part}, tensor_.options());
-        first_ = inside_.reduce_scatter_sum(own_, padded_);
+        const std::int64_t even = flat.numel() / n * n, left = flat.numel() - even;
+        if (even > 0) pieces_.push_back(begin(flat.narrow(0, 0, even)));
+        if (left == 0) return;
+        rest_ = flat.narrow(0, even, left);
+        const auto padded = at::zeros({n}, flat.options());
+        padded.narrow(0, 0, left).copy_(rest_);
+        pieces_.push_back(begin(padded));
     }
+
     Result<void> wait() override {
         const torch::NoGradGuard no_grad;
-        if (auto done = first_->wait(); !done) return done;
-        if (auto done = between_.all_reduce_sum(own_)->wait(); !done) return done;
-        if (auto done = inside_.all_gather(padded_, own_)->wait(); !done) return done;
-        tensor_.view(-1).copy_(padded_.narrow(0, 0, tensor_.numel()));
+        for (const auto& piece : pieces_) {
+            if (auto done = piece.scattered->wait(); !done) return done;
+            if (auto done = between_.all_reduce_sum(piece.own)->wait(); !done) return done;
+            if (auto done = inside_.all_gather(piece.whole, piece.own)->wait(); !done) return done;
+        }
+        if (rest_.defined()) rest_.copy_(pieces_.back().whole.narrow(0, 0, rest_.numel()));
         return {};
     }
 
 private:
-    torch::Tensor tensor_, padded_, own_;
+    struct Piece {
+        torch::Tensor whole, own;  ///< own: this rank's part of whole
+        std::shared_ptr<Work> scattered;
+    };
+
+    Piece begin(torch::Tensor whole) {
+        const std::int64_t part = whole.numel() / inside_.world_size();
+        auto own = whole.narrow(0, inside_.rank() * part, part);
+        auto scattered = inside_.reduce_scatter_sum(own, whole);
+        return {std::move(whole), std::move(own), std::move(scattered)};
+    }
+
     Collectives& inside_;
     Collectives& between_;
-    std::shared_ptr<Work> first_;
+    std::vector<Piece> pieces_;
+    torch::Tensor rest_;
 };
 
 class Grouped final : public Collectives {
@@ -42,7 +62,7 @@ public:
     int rank() const override { return flat_->rank(); }
     int world_size() const override { return flat_->world_size(); }
     std::shared_ptr<Work> all_reduce_sum(torch::Tensor tensor) override {
-        return std::make_shared<TwoLevelWork>(std::move(tensor), *inside_, *between_);
+        return std::make_shared<TwoLevelWork>(tensor, *inside_, *between_);
     }
     std::shared_ptr<Work> all_reduce_max(torch::Tensor tensor) override { return flat_->all_reduce_max(tensor); }
     std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override {

@@ -21,9 +21,9 @@ struct OptimizedPart {
     std::string name;
     torch::Tensor parameter;   ///< in the dtype of training; contiguous, written in place; may have no rows
     bool decay = false;        ///< weight decay applies: the whole parameter is a matrix
-    double lr_multiplier = 1;  ///< of the learning rate of the update
     std::int64_t rows = 0;     ///< of the whole parameter, over all ranks
     std::int64_t columns = 0;  ///< of the whole parameter: numbers in a row, 1 for a vector
+    double lr_multiplier = 1;  ///< of the learning rate of the update
 };
 
 /// Sums over the ranks that hold the other parts of the same parameters.

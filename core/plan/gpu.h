@@ -24,7 +24,7 @@ struct Gpu {
     double tf32_tflops = 0;  ///< 0: no tf32 units
     double fp32_tflops = 0;
     double multiprocessors = 0;  ///< streaming multiprocessors, of AMD compute units
-    double nvlink_gbs = 0;  ///< both directions together, GB/s; 0: none
+    double nvlink_gbs = 0;       ///< both directions together, GB/s; 0: none
     std::int64_t pcie_generation = 0;
     double tdp_watts = 0;
     std::string compute_capability;    ///< "9.0", of AMD "gfx942"

@@ -24,7 +24,7 @@ struct PassTime {
 /// A layer's forward, the gradient of its input and of its weights.
 struct LayerTime {
     PassTime forward, backward_input, backward_weight;
-    PassTime core;                ///< of the forward: the attention core alone
+    PassTime core;                 ///< of the forward: the attention core alone
     ByRecompute<Seconds> again{};  ///< what each mode of recomputation adds to the backward
     Seconds backward() const { return backward_input.total() + backward_weight.total(); }
 };

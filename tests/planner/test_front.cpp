@@ -34,7 +34,8 @@ TEST(Front, IsThePointsThatNoneBeats) {
     for (const auto& p : points) front.add(p);
     const auto kept = front.sorted();
     for (const auto& p : kept)
-        EXPECT_TRUE(std::none_of(points.begin(), points.end(), [&](const LayoutPoint& other) { return beats(other, p); }));
+        EXPECT_TRUE(
+            std::none_of(points.begin(), points.end(), [&](const LayoutPoint& other) { return beats(other, p); }));
     // Every other one is beaten by, or equal to, one that is kept.
     for (const auto& p : points)
         EXPECT_TRUE(std::any_of(kept.begin(), kept.end(), [&](const LayoutPoint& k) {

@@ -123,7 +123,7 @@ constexpr Label labels[] = {
     {"lr.batch_rule", QT_TRANSLATE_NOOP("PlanField", "Rate by batch")},
     {"lr.batch_reference", QT_TRANSLATE_NOOP("PlanField", "Rate is for tokens")},
     {"guard.detector", QT_TRANSLATE_NOOP("PlanField", "Detector")},
-    {"guard.every", QT_TRANSLATE_NOOP("PlanField", "Sample every")},
+    {"guard.every", QT_TRANSLATE_NOOP("PlanField", "Judge every")},
     {"guard.window", QT_TRANSLATE_NOOP("PlanField", "Window, samples")},
     {"guard.warmup", QT_TRANSLATE_NOOP("PlanField", "Warmup, samples")},
     {"guard.threshold", QT_TRANSLATE_NOOP("PlanField", "Threshold, 0: usual")},

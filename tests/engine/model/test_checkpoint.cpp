@@ -69,7 +69,7 @@ struct Training {
 class Checkpoint : public testing::Test {
 protected:
     fs::path save(Training& training, std::int64_t step, std::int64_t keep = 3) {
-        const auto path = save_checkpoint(checkpoints_, training.contents({step, 16, {}}), training.plan, keep);
+        const auto path = save_checkpoint(checkpoints_, training.contents({step, 16, {}, {}}), training.plan, keep);
         EXPECT_TRUE(path) << path.error().message;
         return path.value_or(fs::path());
     }
@@ -97,7 +97,7 @@ TEST_F(Checkpoint, ResumedTrainingIsTheUndisturbedOneBitForBit) {
             plan.numerics.dtype = dtype;
             Training undisturbed(plan);
             for (std::uint64_t i = 0; i < 3; ++i) undisturbed.step(i);
-            const CheckpointState state{3, 12345678901234567890U, {65536.5, 17, -1, 2}};
+            const CheckpointState state{3, 12345678901234567890U, {65536.5, 17, -1, 2}, {}};
             const auto path = save_checkpoint(checkpoints_, undisturbed.contents(state), plan, 3);
             ASSERT_TRUE(path) << path.error().message;
 
@@ -236,7 +236,7 @@ TEST_F(Checkpoint, AFullDiskIsAnErrorAndTheOthersStand) {
     for (const rlim_t room : {0U, 1000U, 50'000U}) {
         const FileSizeLimit limit(room);
         for (const std::int64_t step : {10, 20}) {
-            const auto path = save_checkpoint(checkpoints_, training.contents({step, 0, {}}), training.plan, 1);
+            const auto path = save_checkpoint(checkpoints_, training.contents({step, 0, {}, {}}), training.plan, 1);
             ASSERT_FALSE(path);
             EXPECT_THAT(path.error().message, HasSubstr("free some room"));
         }
@@ -257,7 +257,7 @@ TEST_F(Checkpoint, WhatACrashLeftBehindIsClearedAway) {
 TEST_F(Checkpoint, AFolderThatCannotBeMadeIsAnError) {
     put_contents(checkpoints_, "a file");
     Training training(small_plan("gpt2"));
-    const auto path = save_checkpoint(checkpoints_, training.contents({1, 0, {}}), training.plan, 1);
+    const auto path = save_checkpoint(checkpoints_, training.contents({1, 0, {}, {}}), training.plan, 1);
     ASSERT_FALSE(path);
     EXPECT_THAT(path.error().message, HasSubstr("cannot save a checkpoint"));
     EXPECT_EQ(contents_of(checkpoints_), "a file");
