@@ -62,7 +62,7 @@ TEST_F(BadInputTest, WhatTheEngineCannotTrainYetIsSaidAtOnce) {
         EXPECT_FALSE(std::filesystem::exists(folder / "run"));
     };
     expect_untrainable({"t5-11b"}, "encoder-decoder");
-    expect_untrainable({"cpu-demo", "--set", "layout.dp=1", "layout.cp=2", "model.dropout=0.1"}, "model.dropout=0");
+    expect_untrainable({"cpu-demo", "--set", "model.activation=relu"}, "model.activation");
 }
 
 TEST_F(BadInputTest, CorpusThatCannotBeUsedIsNamed) {
