@@ -42,11 +42,7 @@ std::string plan_report(const PlanRequest& request, const PlanResult& result, st
         text += table(result.ranked, show, request.price_per_gpu_hour > 0);
         text += "* on the Pareto front of memory, time and GPUs\n" + where_time_goes(result.ranked.front());
         if (request.tokens > 0) {
-            const auto& best = result.ranked.front();
-            StepReport report;
-            report.step = best.step;
-            report.tokens = best.tokens_per_second * best.step;
-            const auto budget = budget_of(report, best.gpus(), request.tokens, request.price_per_gpu_hour);
+            const auto budget = budget_of(request, result.ranked.front());
             text += fmt::format("{} tokens: {} steps, {}, {} GPU-hours{}\n", format_short(budget.tokens),
                                 format_short(budget.steps), format_seconds(budget.time), format_short(budget.gpu_hours),
                                 budget.price > 0 ? fmt::format(", price {}", format_short(budget.price)) : "");

@@ -128,12 +128,7 @@ std::vector<Neighbour> neighbours(const PlanRequest& request, const Candidate& c
             neighbour.reason = problems.front().sentence;
         } else if (const auto estimate = estimate_memory(plan); estimate) {
             other.peak = estimate->fullest().total();
-            if (const auto report = step_time(plan, *hardware)) {
-                other.time = report->time;
-                other.step = report->step;
-                other.tokens_per_second = report->tokens_per_second;
-                other.mfu = report->mfu;
-            }
+            set_times(request, *hardware, other);
             neighbour.reason = reason_of(request, candidate, other, usable);
             neighbour.candidate = std::move(other);
         }

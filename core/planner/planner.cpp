@@ -23,16 +23,7 @@ Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pool
     }
     made.layout = point.layout;
     made.peak = point.peak;
-    const auto report = step_time(plan_of(request, made), pool.hardware);
-    if (report) {
-        made.time = report->time;
-        made.step = report->step;
-        made.tokens_per_second = report->tokens_per_second;
-        made.mfu = report->mfu;
-        if (report->tokens > 0)
-            made.price_per_million_tokens = request.price_per_gpu_hour * static_cast<double>(point.gpus) *
-                                            report->step / 3600 / report->tokens * 1e6;
-    }
+    set_times(request, pool.hardware, made);
     return made;
 }
 
@@ -82,6 +73,25 @@ Plan plan_of(const PlanRequest& request, const Candidate& candidate) {
     plan.cluster = candidate.cluster;
     plan.layout = candidate.layout;
     return plan;
+}
+
+void set_times(const PlanRequest& request, const Hardware& hardware, Candidate& candidate) {
+    const auto report = step_time(plan_of(request, candidate), hardware);
+    if (!report) return;
+    candidate.time = report->time;
+    candidate.step = report->step;
+    candidate.tokens_per_second = report->tokens_per_second;
+    candidate.mfu = report->mfu;
+    if (report->tokens > 0)
+        candidate.price_per_million_tokens = request.price_per_gpu_hour * static_cast<double>(candidate.gpus()) *
+                                             report->step / 3600 / report->tokens * 1e6;
+}
+
+Budget budget_of(const PlanRequest& request, const Candidate& candidate) {
+    StepReport report;
+    report.step = candidate.step;
+    report.tokens = candidate.tokens_per_second * candidate.step;
+    return budget_of(report, candidate.gpus(), request.tokens, request.price_per_gpu_hour);
 }
 
 Result<std::vector<Pool>> pools(const PlanRequest& request) {

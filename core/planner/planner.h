@@ -32,6 +32,10 @@ struct Candidate {
 std::string layout_words(const Layout& layout);
 /// The plan with the candidate's GPUs and layout.
 Plan plan_of(const PlanRequest& request, const Candidate& candidate);
+/// Sets what the candidate takes in time, on that hardware.
+void set_times(const PlanRequest& request, const Hardware& hardware, Candidate& candidate);
+/// What the request's tokens take with it.
+Budget budget_of(const PlanRequest& request, const Candidate& candidate);
 
 /// What binds when no layout is left, and the least that has to give way.
 struct Relaxation {

@@ -64,11 +64,7 @@ Json to_json(const PlanRequest& request, const PlanResult& result) {
         for (const auto& n : neighbours(request, result.ranked.front()))
             json["neighbours"].push_back({{"change", n.change}, {"reason", n.reason}});
         if (request.tokens > 0) {
-            const auto& best = result.ranked.front();
-            StepReport report;
-            report.step = best.step;
-            report.tokens = best.tokens_per_second * best.step;
-            const auto budget = budget_of(report, best.gpus(), request.tokens, request.price_per_gpu_hour);
+            const auto budget = budget_of(request, result.ranked.front());
             json["budget"] = {{"tokens", budget.tokens},
                               {"steps", budget.steps},
                               {"seconds", budget.time},

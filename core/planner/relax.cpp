@@ -26,13 +26,7 @@ std::optional<Candidate> best_of(PlanRequest request) {
     candidate.cluster = pool.cluster;
     candidate.layout = points.front().layout;
     candidate.peak = points.front().peak;
-    const auto report = step_time(plan_of(request, candidate), pool.hardware);
-    if (report) {
-        candidate.time = report->time;
-        candidate.step = report->step;
-        candidate.tokens_per_second = report->tokens_per_second;
-        candidate.mfu = report->mfu;
-    }
+    set_times(request, pool.hardware, candidate);
     return candidate;
 }
 
