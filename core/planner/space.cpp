@@ -131,9 +131,14 @@ std::vector<bool> sequence_choices(const PlanRequest& request, const Division& d
 }
 
 std::vector<Recompute> recompute_choices(const PlanRequest& request) {
+    const bool flash = request.plan.numerics.attention == Attention::Flash;
     std::vector<Recompute> all;
-    for (std::size_t i = 0; i < recompute_names.size(); ++i)
-        if (allowed(request.choices.recompute, static_cast<Recompute>(i))) all.push_back(static_cast<Recompute>(i));
+    for (std::size_t i = 0; i < recompute_names.size(); ++i) {
+        const auto mode = static_cast<Recompute>(i);
+        if (request.choices.recompute.empty() ? !(flash && mode == Recompute::Selective)
+                                              : allowed(request.choices.recompute, mode))
+            all.push_back(mode);
+    }
     return all;
 }
 

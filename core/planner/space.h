@@ -37,6 +37,7 @@ std::vector<ZeroChoice> zero_choices(const PlanRequest& request, const Division&
 std::vector<std::int64_t> micro_batch_choices(const PlanRequest& request, const Division& division,
                                               std::int64_t global_batch);
 std::vector<bool> sequence_choices(const PlanRequest& request, const Division& division);
+/// Without a limit all but selective under flash attention, which holds no scores: it would drop the log-sum-exp alone.
 std::vector<Recompute> recompute_choices(const PlanRequest& request);
 
 /// Whether the schedule can run so many micro-batches on so many ranks.

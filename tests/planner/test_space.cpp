@@ -50,6 +50,8 @@ Keys by_trying(const PlanRequest& request, std::int64_t gpus) {
                                     l.sequence_parallel = choice % 2 == 1;
                                     l.zero_stage = choice / 2 % 4;
                                     l.recompute = static_cast<Recompute>(choice / 8 % 4);
+                                    // Flash attention holds no scores to compute again.
+                                    if (l.recompute == Recompute::Selective) continue;
                                     l.offload_optimizer = choice / 32 == 1 ? Offload::Cpu : Offload::None;
                                     if (!check_plan(plan).empty()) continue;
                                     if (pp > 1 && !make_schedule(l.schedule, {static_cast<int>(pp),
@@ -100,6 +102,16 @@ TEST(Space, ChoicesLimitIt) {
         EXPECT_EQ(l.global_batch(), 16);
         EXPECT_EQ(l.world_size(), 8);
     }
+}
+
+TEST(Space, SelectiveRecomputationIsForScores) {
+    auto request = request_for("llama-7b", 8, 16);
+    EXPECT_THAT(recompute_choices(request), testing::Not(testing::Contains(Recompute::Selective)));
+    request.plan.numerics.attention = Attention::Eager;
+    EXPECT_EQ(recompute_choices(request).size(), recompute_names.size());
+    request.plan.numerics.attention = Attention::Flash;
+    request.choices.recompute = {Recompute::Selective};
+    EXPECT_THAT(recompute_choices(request), testing::ElementsAre(Recompute::Selective));
 }
 
 TEST(Space, GpuCountsAscend) {
