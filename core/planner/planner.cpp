@@ -13,20 +13,6 @@ namespace plimsoll {
 
 namespace {
 
-Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const LayoutPoint& point) {
-    const auto& pool = pools[point.pool];
-    Candidate made;
-    made.cluster = pool.cluster;
-    if (point.gpus < pool.cluster.world_size()) {
-        made.cluster.gpus_per_node = std::min(point.gpus, pool.cluster.gpus_per_node);
-        made.cluster.nodes = point.gpus / made.cluster.gpus_per_node;
-    }
-    made.layout = point.layout;
-    made.peak = point.peak;
-    set_times(request, pool.hardware, made);
-    return made;
-}
-
 PlanResult result_of(const PlanRequest& request, const std::vector<Pool>& pools, const Found& found) {
     PlanResult result;
     result.counts = found.counts;
@@ -73,6 +59,20 @@ Plan plan_of(const PlanRequest& request, const Candidate& candidate) {
     plan.cluster = candidate.cluster;
     plan.layout = candidate.layout;
     return plan;
+}
+
+Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const LayoutPoint& point) {
+    const auto& pool = pools[point.pool];
+    Candidate made;
+    made.cluster = pool.cluster;
+    if (point.gpus < pool.cluster.world_size()) {
+        made.cluster.gpus_per_node = std::min(point.gpus, pool.cluster.gpus_per_node);
+        made.cluster.nodes = point.gpus / made.cluster.gpus_per_node;
+    }
+    made.layout = point.layout;
+    made.peak = point.peak;
+    set_times(request, pool.hardware, made);
+    return made;
 }
 
 void set_times(const PlanRequest& request, const Hardware& hardware, Candidate& candidate) {

@@ -23,8 +23,6 @@ Json layout_json(const Layout& l) {
 }
 
 Json candidate_json(const Candidate& c) {
-    Json parts = Json::object();
-    for (std::size_t i = 0; i < time_part_names.size(); ++i) parts[std::string(time_part_names[i])] = c.time.parts[i];
     Json json{{"words", layout_words(c.layout)},
               {"gpu", c.cluster.gpu},
               {"gpus", c.gpus()},
@@ -34,7 +32,7 @@ Json candidate_json(const Candidate& c) {
               {"tokens_per_second", c.tokens_per_second},
               {"mfu", c.mfu},
               {"on_front", c.on_front},
-              {"seconds", std::move(parts)}};
+              {"seconds", to_json(c.time)}};
     if (c.price_per_million_tokens > 0) json["price_per_million_tokens"] = c.price_per_million_tokens;
     return json;
 }

@@ -21,13 +21,7 @@ std::optional<Candidate> best_of(PlanRequest request) {
     const auto found = search(request, *all, {}, nullptr);
     const auto points = found.ranking.sorted();
     if (points.empty()) return std::nullopt;
-    const auto& pool = (*all)[points.front().pool];
-    Candidate candidate;
-    candidate.cluster = pool.cluster;
-    candidate.layout = points.front().layout;
-    candidate.peak = points.front().peak;
-    set_times(request, pool.hardware, candidate);
-    return candidate;
+    return candidate_of(request, *all, points.front());
 }
 
 bool any_layout(const PlanRequest& request, std::int64_t gpus, std::int64_t batch) {

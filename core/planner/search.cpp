@@ -23,7 +23,7 @@ Seconds since(Clock::time_point start) { return std::chrono::duration<double>(Cl
 struct Work {
     std::size_t pool = 0;
     Division division;
-    Seconds at_least = 0;  ///< of its fastest micro-batch
+    Seconds at_least = 0;  ///< of one of its micro-batches
 };
 
 /// What threads share.
@@ -36,7 +36,6 @@ struct Shared {
     std::mutex mutex;
     Found found;
     Clock::time_point start = Clock::now();
-    Seconds reported = 0;
 
     bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
 };
@@ -72,7 +71,7 @@ public:
             const auto& pool = shared_.pools[work.pool];
             if (!tools) tools = std::make_unique<Tools>(plan_on(request_, pool), pool.hardware);
             divide(work, pool, *tools);
-            hand_over(at + 1 == shared_.work.size());
+            hand_over(false);
         }
         hand_over(true);
     }

@@ -21,6 +21,9 @@ struct Pool {
 };
 Result<std::vector<Pool>> pools(const PlanRequest& request);
 
+/// The point with its GPUs and times.
+Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const LayoutPoint& point);
+
 struct Found {
     Ranking ranking;
     Front front;

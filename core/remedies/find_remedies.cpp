@@ -27,19 +27,15 @@ struct Tried {
     std::vector<PlanChange> steps;
 };
 
-/// Nothing where the GPU is not known: then no change costs time.
-StepTime time_of(const Plan& plan) {
-    const auto hardware = hardware_of(plan.cluster, plan.numerics.dtype);
-    return hardware ? StepTimer(plan, *hardware).time(plan.layout) : StepTime{};
-}
-
 class Search {
 public:
     Search(const Plan& plan, const MemoryEstimate& estimate)
         : plan_(plan),
           usable_(estimate.usable),
-          base_{plan, estimate.fullest().total(), estimate.host, time_of(plan), {}},
-          least_(base_.total) {}
+          base_{plan, estimate.fullest().total(), estimate.host, {}, {}},
+          least_(base_.total) {
+        base_.cost = time_of(plan);
+    }
 
     const Tried& base() const { return base_; }
     Bytes usable() const { return usable_; }
@@ -55,6 +51,12 @@ public:
     std::optional<Tried> cheapest(const std::vector<Tried>& singles, bool exact_only);
 
 private:
+    /// Nothing where the GPU is not known: then no change costs time.
+    StepTime time_of(const Plan& plan) {
+        auto& hardware = hardware_[static_cast<std::size_t>(plan.numerics.dtype)];
+        if (!hardware) hardware = hardware_of(plan.cluster, plan.numerics.dtype);
+        return *hardware ? StepTimer(plan, **hardware).time(plan.layout) : StepTime{};
+    }
     double price(const Tried& tried) const {
         return slowdown(tried) + worth_a_change * static_cast<double>(tried.steps.size());
     }
@@ -67,6 +69,7 @@ private:
 
     const Plan& plan_;
     Bytes usable_;
+    std::array<std::optional<Result<Hardware>>, dtype_names.size()> hardware_;  ///< no change moves the cluster
     Tried base_;
     Bytes least_;
 };

@@ -88,18 +88,30 @@ void attention_core(const Sizes& z, bool causal, LayerTime& time) {
     }
 }
 
+void attention(const Sizes& z, bool causal, LayerTime& time) {
+    attention_core(z, causal, time);
+    linear(z, z.tokens, z.hidden, (z.queries + 2 * z.keys) / z.tp, 1, time);
+    linear(z, z.tokens, z.queries / z.tp, z.hidden, 1, time);
+}
+
+/// Bytes that a forward pass's norms move a token, and the MLP's activation.
+double norm_bytes(const Sizes& z) { return 2 * 2 * z.e * z.hidden; }
+double active_bytes(const Sizes& z) {
+    const double experts = z.model.moe() ? number(z.model.experts_per_token) : 1;
+    return (z.model.gated_mlp() ? 3 : 2) * z.e * z.ffn / z.tp * experts;
+}
+
 void elementwise(const Sizes& z, LayerTime& time) {
     const double e = z.e, mask = z.model.dropout > 0 ? 1 : 0;
     const bool gated = z.model.gated_mlp(), rotary = z.model.position == Position::Rotary;
     const double experts = z.model.moe() ? number(z.model.experts_per_token) : 1;
     const double heads = (z.queries + 2 * z.keys) / z.tp, middle = z.ffn / z.tp * experts;
 
-    const double norms = 2 * 2 * e * z.hidden, residuals = 2 * (3 * e + mask) * z.hidden;
+    const double residuals = 2 * (3 * e + mask) * z.hidden;
     const double copies = z.flash ? 0 : 2 * e * (heads + z.queries / z.tp);
     const double turned = rotary ? 2 * e * (z.queries + z.keys) / z.tp : 0;
-    const double active = (gated ? 3 : 2) * e * middle;
-    time.forward.elementwise += elementwise_time(z.h, z.outside * (norms + residuals));
-    time.forward.elementwise += elementwise_time(z.h, z.tokens * (copies + turned + active));
+    time.forward.elementwise += elementwise_time(z.h, z.outside * (norm_bytes(z) + residuals));
+    time.forward.elementwise += elementwise_time(z.h, z.tokens * (copies + turned + active_bytes(z)));
 
     const double norms_back = 2 * 3 * e * z.hidden, residuals_back = 2 * (4 * e + mask) * z.hidden;
     const double active_back = (gated ? 5 : 3) * e * middle;
@@ -145,11 +157,9 @@ Seconds mlp_again(const Sizes& z, const LayerTime& time) {
     } else {
         linear(z, z.tokens, z.hidden, up, 1, first);
     }
-    const double experts = z.model.moe() ? number(z.model.experts_per_token) : 1;
-    const double norms = z.outside * 2 * 2 * z.e * z.hidden;
-    const double active = z.tokens * (z.model.gated_mlp() ? 3 : 2) * z.e * z.ffn / z.tp * experts;
+    const double moved = z.outside * norm_bytes(z) + z.tokens * active_bytes(z);
     const Seconds scores = z.flash ? 0 : time.core.attention / 2 + time.core.elementwise;
-    return first.forward.matmul + first.forward.expert + elementwise_time(z.h, norms + active) + scores +
+    return first.forward.matmul + first.forward.expert + elementwise_time(z.h, moved) + scores +
            (z.layout.sequence_parallel ? time.forward.tensor / 2 : 0);
 }
 
@@ -195,14 +205,10 @@ PassTime& PassTime::operator+=(const PassTime& other) {
 LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder) {
     const Sizes z(plan, hardware);
     LayerTime time;
-    attention_core(z, decoder, time);
-    linear(z, z.tokens, z.hidden, (z.queries + 2 * z.keys) / z.tp, 1, time);
-    linear(z, z.tokens, z.queries / z.tp, z.hidden, 1, time);
+    attention(z, decoder, time);
     if (z.model.encoder_decoder() && decoder) {
         LayerTime cross;
-        attention_core(z, false, cross);
-        linear(z, z.tokens, z.hidden, (z.queries + 2 * z.keys) / z.tp, 1, cross);
-        linear(z, z.tokens, z.queries / z.tp, z.hidden, 1, cross);
+        attention(z, false, cross);
         time.forward += cross.forward;
         time.backward_input += cross.backward_input;
         time.backward_weight += cross.backward_weight;
@@ -262,6 +268,12 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     wait_for_host(hardware, 15, z.tp > 1, backward);
     ends.head_input.host = backward.host;
     return ends;
+}
+
+Seconds stage_send_time(const Plan& plan, const Hardware& hardware) {
+    const Sizes z(plan, hardware);
+    const bool in_node = 2 * z.layout.tp * z.layout.cp * z.layout.dp <= hardware.a_node;
+    return send_time(hardware, in_node, z.e * z.outside * z.hidden);
 }
 
 }  // namespace plimsoll

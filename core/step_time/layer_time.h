@@ -45,4 +45,8 @@ struct EndsTime {
 };
 EndsTime ends_time(const Plan& plan, const Hardware& hardware);
 
+/// One micro-batch's activations, or their gradient, from a pipeline stage to the next. Neighbours lie tp x cp x dp
+/// ranks apart.
+Seconds stage_send_time(const Plan& plan, const Hardware& hardware);
+
 }  // namespace plimsoll

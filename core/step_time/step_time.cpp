@@ -8,7 +8,6 @@
 #include "core/plan/recompute.h"
 #include "core/schedule/layer_flops.h"
 #include "core/schedule/pipeline.h"
-#include "core/step_time/collectives.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/step_timer.h"
 
@@ -80,12 +79,7 @@ StageTimes stage_seconds(const Plan& plan, const Hardware& hardware) {
         times.backward_input.push_back(input);
         times.backward_weight.push_back(weight);
     }
-    if (layers.size() > 1) {
-        const double tokens = number(l.micro_batch) * number(plan.data.sequence_length) / number(l.cp) /
-                              (l.sequence_parallel ? number(l.tp) : 1);
-        const double bytes = (plan.numerics.dtype == Dtype::Fp32 ? 4 : 2) * tokens * number(plan.model.hidden_size);
-        times.send.assign(layers.size() - 1, send_time(hardware, l.tp * l.cp * l.dp * 2 <= hardware.a_node, bytes));
-    }
+    if (layers.size() > 1) times.send.assign(layers.size() - 1, stage_send_time(plan, hardware));
     return times;
 }
 
@@ -131,17 +125,20 @@ Budget budget_of(const StepReport& report, std::int64_t ranks, double tokens, do
     return budget;
 }
 
-Json to_json(const StepReport& report) {
+Json to_json(const StepTime& time) {
     Json parts = Json::object();
-    for (std::size_t i = 0; i < time_part_names.size(); ++i)
-        parts[std::string(time_part_names[i])] = report.time.parts[i];
+    for (std::size_t i = 0; i < time_part_names.size(); ++i) parts[std::string(time_part_names[i])] = time.parts[i];
+    return parts;
+}
+
+Json to_json(const StepReport& report) {
     return {{"step_seconds", report.step},
             {"tokens", report.tokens},
             {"tokens_per_second", report.tokens_per_second},
             {"mfu", report.mfu},
             {"hfu", report.hfu},
             {"bubble", report.bubble},
-            {"seconds", std::move(parts)},
+            {"seconds", to_json(report.time)},
             {"rates", report.hardware.source}};
 }
 

@@ -84,6 +84,8 @@ struct Budget {
 };
 Budget budget_of(const StepReport& report, std::int64_t ranks, double tokens, double price_per_gpu_hour = 0);
 
+/// Seconds by the part's name.
+Json to_json(const StepTime& time);
 Json to_json(const StepReport& report);
 
 }  // namespace plimsoll

@@ -147,15 +147,6 @@ struct StepTimer::Impl {
         return made;
     }
 
-    Seconds send() const {
-        const auto& l = plan.layout;
-        if (l.pp <= 1) return 0;
-        const double tokens = number(l.micro_batch) * number(plan.data.sequence_length) / number(l.cp) /
-                              (l.sequence_parallel ? number(l.tp) : 1);
-        const bool in_node = l.tp * l.cp * l.dp * 2 <= hardware.a_node;
-        return send_time(hardware, in_node, element * tokens * number(plan.model.hidden_size));
-    }
-
     /// What of a transfer is not hidden behind `window` of work.
     Seconds seen(Seconds transfer, Seconds window) const {
         const double overlap = hardware.efficiency.gradient_overlap;
@@ -253,8 +244,9 @@ StepTime StepTimer::time(const Layout& layout) {
         self.pipeline.push_back({stage.ranks, work.forward, work.backward_input, work.backward_weight});
         if (work.total() > slowest.total()) slowest = work, busiest = &stage;
     }
+    const Seconds send = layout.pp > 1 ? stage_send_time(self.plan, self.hardware) : 0;
     const auto pipeline =
-        pipeline_time(layout.schedule, self.pipeline, layout.accumulation, chunks_per_rank(self.plan), self.send());
+        pipeline_time(layout.schedule, self.pipeline, layout.accumulation, chunks_per_rank(self.plan), send);
     StepTime time;
     const double m = number(layout.accumulation);
     time.of(TimePart::Matmul) = m * slowest.pass.matmul;

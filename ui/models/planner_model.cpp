@@ -5,6 +5,7 @@
 #include <QMetaObject>
 
 #include "core/estimate/estimate.h"
+#include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "ui/models/plan_field.h"
 #include "ui/models/plan_model.h"
@@ -32,13 +33,12 @@ Plan question(Plan plan) {
     return plan;
 }
 
-Bytes usableOf(const PlanRequest& request, const PlanResult& result) {
+Bytes usableOf(const PlanResult& result) {
     const Candidate* any = !result.ranked.empty() ? &result.ranked.front()
                            : result.leanest       ? &*result.leanest
                                                   : nullptr;
     if (!any) return 0;
-    const Result<MemoryEstimate> memory = estimate_memory(plan_of(request, *any));
-    return memory ? memory->usable : 0;
+    return usable_bytes(any->cluster).value_or(0);
 }
 
 template <class Value>
@@ -162,7 +162,7 @@ void PlannerModel::seek() {
         const auto answerOf = [&request](PlanResult result) {
             auto answer = std::make_shared<PlannerAnswer>();
             answer->request = request;
-            answer->usable = usableOf(request, result);
+            answer->usable = usableOf(result);
             answer->result = std::move(result);
             return answer;
         };
