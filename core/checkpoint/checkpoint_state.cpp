@@ -88,6 +88,7 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document) 
                    {"overflows", document.state.scaler.overflows},
                    {"halve_at_next_look", document.state.scaler.halve_at_next_look}}},
                  {"guard", to_json(document.state.guard)},
+                 {"left_out", document.state.left_out},
                  {"files", Json::object()}};
     for (const char* name : checkpoint_files) {
         auto sum = sum_of(folder / name);
@@ -124,6 +125,7 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
         document.state.scaler.clean_steps = scaler.value("clean_steps", std::int64_t{0});
         document.state.scaler.overflows = scaler.value("overflows", std::int64_t{0});
         document.state.scaler.halve_at_next_look = scaler.value("halve_at_next_look", false);
+        document.state.left_out = json.value("left_out", std::set<std::uint64_t>{});
         if (json.contains("guard")) document.state.guard = guard_state(json["guard"]);
         for (const char* name : files) {
             if (auto whole = check_file(checkpoint / name, json.at("files").at(name)); !whole) {
@@ -145,8 +147,9 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
 }
 
 std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vector<std::string>* skipped,
-                                          std::span<const char* const> files) {
+                                          std::span<const char* const> files, std::int64_t before) {
     for (const std::int64_t step : checkpoint_steps(checkpoints)) {
+        if (step >= before) continue;
         const fs::path path = checkpoints / checkpoint_name(step);
         const auto whole = verified_state(path, files);
         if (whole) return path;

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +31,7 @@ struct CheckpointState {
     std::uint64_t samples = 0;  ///< sequences consumed, over all ranks
     LossScaler::State scaler;
     GradientGuard::State guard;
+    std::set<std::uint64_t> left_out = {};  ///< first sequences of batches that led to a rollback
 };
 
 struct StateDocument {
@@ -50,9 +53,11 @@ Result<StateDocument> verified_state(const std::filesystem::path& checkpoint,
                                      std::span<const char* const> files = checkpoint_files);
 
 /// Newest checkpoint of which these files are whole, if any; a damaged one (cut short, a flipped bit, half written) is
-/// passed over and named in `skipped` with the reason. Reads every byte of what it gives.
+/// passed over and named in `skipped` with the reason. Reads every byte of what it gives. `before`: only of earlier
+/// steps.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
                                                        std::vector<std::string>* skipped = nullptr,
-                                                       std::span<const char* const> files = checkpoint_files);
+                                                       std::span<const char* const> files = checkpoint_files,
+                                                       std::int64_t before = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace plimsoll

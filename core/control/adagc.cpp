@@ -2,17 +2,15 @@
 #include "core/control/adagc.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace plimsoll {
 
-std::vector<double> AdaGc::factors(const std::vector<double>& norms) {
+std::vector<double> AdaGc::factors(const std::vector<double>& norms, double global) {
     std::vector<double> factors(norms.size(), 1.0);
     if (updates_++ < settings_.warmup) {
-        double squares = 0;
-        for (const double norm : norms) squares += norm * norm;
-        const double global = std::sqrt(squares);
-        const double factor = global > settings_.absolute ? settings_.absolute / global : 1;
+        const bool clips = settings_.absolute > 0 && global > settings_.absolute;
+        const double factor = clips ? settings_.absolute / global : 1;
         for (std::size_t i = 0; i < norms.size(); ++i) {
             factors[i] = factor;
             const double clipped = norms[i] * factor;
@@ -28,6 +26,12 @@ std::vector<double> AdaGc::factors(const std::vector<double>& norms) {
         average_[i] = settings_.weight * average_[i] + (1 - settings_.weight) * norms[i] * factors[i];
     }
     return factors;
+}
+
+void AdaGc::restore(std::int64_t updates, std::vector<double> averages) {
+    updates_ = updates;
+    average_ = std::move(averages);
+    begun_.assign(average_.size(), updates > 0);
 }
 
 }  // namespace plimsoll

@@ -2,7 +2,10 @@
 #include "core/engine/chunked_loss.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "core/engine/host_values.h"
 
 namespace plimsoll::engine {
 
@@ -19,21 +22,35 @@ struct Gradients : torch::CustomClassHolder {
     bool taken = false;
 };
 
-/// Turns logits into p - onehot(y), in place, and gives the sum of the losses.
-torch::Tensor loss_and_gradient(torch::Tensor& z, const torch::Tensor& targets) {
+struct ZLoss {
+    double weight = 0;
+    double sum = 0;  ///< of the squares, over the tokens so far
+};
+
+/// Turns logits into p - onehot(y), with a z-loss p (1 + 2 w log Σ exp) - onehot(y), in place, and gives the sum of the
+/// cross-entropies.
+torch::Tensor loss_and_gradient(torch::Tensor& z, const torch::Tensor& targets, ZLoss& z_loss) {
     const torch::Tensor index = targets.unsqueeze(1);
-    z.sub_(z.amax(1, /*keepdim=*/true));
+    const torch::Tensor top = z.amax(1, /*keepdim=*/true);
+    z.sub_(top);
     const torch::Tensor at_target = z.gather(1, index);
     z.exp_();
     const torch::Tensor total = z.sum(1, /*keepdim=*/true);
+    const torch::Tensor log_total = total.log();
     z.div_(total);
+    if (z_loss.weight > 0) {
+        const torch::Tensor log_z = log_total + top;
+        z_loss.sum += host_values(log_z.square().sum(torch::kDouble)).item<double>();
+        z.mul_(log_z.mul(2 * z_loss.weight).add_(1));
+    }
     z.scatter_(1, index, z.gather(1, index).sub_(1));
-    return (total.log() - at_target).sum(torch::kDouble);
+    return (log_total - at_target).sum(torch::kDouble);
 }
 
 struct ChunkedLoss : Function<ChunkedLoss> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& hidden, const torch::Tensor& weight,
-                                 const torch::Tensor& targets, std::int64_t chunks, bool with_gradients) {
+                                 const torch::Tensor& targets, std::int64_t chunks, bool with_gradients,
+                                 const std::shared_ptr<ZLoss>& z_loss) {
         const auto wide = weight.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
         const torch::Tensor flat = hidden.reshape({-1, hidden.size(-1)}), flat_targets = targets.reshape({-1});
         const std::int64_t tokens = flat.size(0), at_once = (tokens + chunks - 1) / chunks;
@@ -48,7 +65,7 @@ struct ChunkedLoss : Function<ChunkedLoss> {
             const std::int64_t count = std::min(at_once, tokens - begin);
             const torch::Tensor piece = flat.narrow(0, begin, count);
             torch::Tensor z = at::linear(piece, weight).to(wide);
-            sum += loss_and_gradient(z, flat_targets.narrow(0, begin, count));
+            sum += loss_and_gradient(z, flat_targets.narrow(0, begin, count), *z_loss);
             const torch::Tensor dz = z.to(weight.scalar_type());
             if (gradients->hidden.defined()) {
                 torch::Tensor dhidden = gradients->hidden.narrow(0, begin, count);
@@ -76,16 +93,20 @@ struct ChunkedLoss : Function<ChunkedLoss> {
         torch::Tensor hidden = std::exchange(gradients.hidden, {}), weight = std::exchange(gradients.weight, {});
         if (hidden.defined()) hidden = hidden.mul_(factor).view(ctx->saved_data["shape"].toIntVector());
         if (weight.defined()) weight = weight.mul_(factor).to(ctx->saved_data["dtype"].toScalarType());
-        return {hidden, weight, {}, {}, {}};
+        return {hidden, weight, {}, {}, {}, {}};
     }
 };
 
 }  // namespace
 
 torch::Tensor chunked_language_model_loss(const torch::Tensor& hidden, const torch::Tensor& head_weight,
-                                          const torch::Tensor& targets, std::int64_t chunks) {
+                                          const torch::Tensor& targets, std::int64_t chunks, double z_loss,
+                                          double* z_loss_value) {
     const std::int64_t pieces = std::clamp<std::int64_t>(chunks, 1, std::max<std::int64_t>(1, targets.numel()));
-    return ChunkedLoss::apply(hidden, head_weight, targets, pieces, torch::GradMode::is_enabled());
+    const auto z = std::make_shared<ZLoss>(ZLoss{z_loss, 0});
+    torch::Tensor loss = ChunkedLoss::apply(hidden, head_weight, targets, pieces, torch::GradMode::is_enabled(), z);
+    if (z_loss_value != nullptr) *z_loss_value += z_loss * z->sum / static_cast<double>(targets.numel());
+    return loss;
 }
 
 }  // namespace plimsoll::engine

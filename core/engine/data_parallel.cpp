@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/engine/flat_bucket.h"
+#include "core/engine/gradient_norms.h"
 #include "core/engine/memory_scope.h"
 
 namespace plimsoll::engine {
@@ -84,6 +85,8 @@ struct DataParallel::Impl {
     std::size_t overlapped = 0;
     std::string late;  ///< a parameter whose gradient came after its bucket was sent
     Result<void> failure;
+    std::optional<std::vector<bool>> measured;  ///< parameters, by index
+    double squares = 0;
 
     Impl(Collectives& group, const DataParallelOptions& chosen) : collectives(group), options(chosen) {}
 
@@ -97,6 +100,7 @@ struct DataParallel::Impl {
     void complete(Bucket& bucket);
     void attach_gradients();
     void take_gradients(Bucket& bucket);
+    void measure(const Bucket& bucket);
     std::size_t number(const Bucket& bucket) const { return static_cast<std::size_t>(&bucket - buckets.data()); }
     torch::Tensor own_run(const torch::Tensor& flat, const Bucket& bucket) const {
         return flat.narrow(0, collectives.rank() * bucket.layout->shard_numel(), bucket.layout->shard_numel());
@@ -273,8 +277,17 @@ void DataParallel::Impl::send_ready() {
     }
 }
 
+void DataParallel::Impl::measure(const Bucket& bucket) {
+    std::vector<torch::Tensor> gradients;
+    for (const std::size_t i : bucket.slots) {
+        if (measured->at(slots.size() - 1 - i)) gradients.push_back(slots[i].gradient);
+    }
+    for (const double square : squared_norms(gradients)) squares += square;
+}
+
 void DataParallel::Impl::send(Bucket& bucket) {
     take_gradients(bucket);
+    if (measured && collectives.world_size() > 1) measure(bucket);
     const MemoryScope scope(MemoryCategory::Buffers);
     const torch::Tensor& flat = bucket.gradients.tensor();
     // Divided before the sum: fp16 sums over many ranks would overflow.
@@ -504,6 +517,20 @@ Result<std::vector<torch::Tensor>> DataParallel::whole(const std::vector<torch::
     }
     return all;
 }
+
+void DataParallel::measure_own_gradients(bool on, std::vector<bool> counts) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->squares = 0;
+    impl_->measured.reset();
+    if (on) impl_->measured = std::move(counts);
+}
+
+void DataParallel::add_own_squares() {
+    const std::lock_guard lock(impl_->mutex);
+    for (const Bucket& bucket : impl_->buckets) impl_->measure(bucket);
+}
+
+double DataParallel::own_squares() const { return impl_->squares; }
 
 StateStore* DataParallel::parameter_store() const { return impl_->options.parameter_store.get(); }
 std::size_t DataParallel::bucket_count() const { return impl_->buckets.size(); }

@@ -106,6 +106,14 @@ public:
     /// That of the options.
     StateStore* parameter_store() const;
 
+    /// From now on, until `on` is false, sums up what this rank's own gradients are before they are reduced: the
+    /// squares of the parameters for which `counts` holds (by index, as in OwnedPart), of each backward that reduces.
+    /// Begins at 0.
+    void measure_own_gradients(bool on, std::vector<bool> counts = {});
+    /// Adds those that have come so far, of a group of one rank whose backwards add up.
+    void add_own_squares();
+    double own_squares() const;
+
     std::size_t bucket_count() const;
     /// Buckets of the last step whose reduction had started before its last backward ended.
     std::size_t overlapped_buckets() const;

@@ -36,6 +36,20 @@ std::shared_ptr<DecoderLayer> make_layer(const ModelContext& context) {
     throw std::invalid_argument("only gpt2, llama, mistral, mixtral and qwen2 models can be trained");
 }
 
+/// x, whose gradient is multiplied by `factor` (GLM-130B's embedding gradient shrink).
+struct ShrunkGradient : torch::autograd::Function<ShrunkGradient> {
+    static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, double factor) {
+        ctx->saved_data["factor"] = factor;
+        return x.view_as(x);
+    }
+    static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::tensor_list& gradients) {
+        return {gradients[0] * ctx->saved_data["factor"].toDouble(), {}};
+    }
+};
+
+Tensor shrunk_gradient(const Tensor& x, double factor) { return factor == 1 ? x : ShrunkGradient::apply(x, factor); }
+
 }  // namespace
 
 torch::ScalarType scalar_type(Dtype dtype) {
@@ -142,7 +156,7 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
     LayerInput in;
     if (stage_.embedding) {
         const MemoryScope scope(MemoryCategory::Activations, embedding_layer);
-        x = tokens_->forward(enter(0, input));
+        x = shrunk_gradient(tokens_->forward(enter(0, input)), context_.plan->model.embedding_gradient);
         in = layer_input(x, positions, key);
         if (positions_) x = x + positions_->forward(in.places.defined() ? in.places : positions);
         const double p = is_training() ? context_.plan->model.dropout : 0;
@@ -178,12 +192,18 @@ Tensor Decoder::local_logits(const Tensor& normed) const {
     return at::linear(normed, tied_head_->weight());
 }
 
-Tensor Decoder::loss_sum(const Tensor& normed, const Tensor& targets) const {
+double Decoder::z_loss() const { return is_training() ? context_.plan->model.z_loss : 0; }
+
+/// Adds its share of the z-loss over `tokens` to what is reported; 0 tokens: another run of the same does.
+Tensor Decoder::loss_sum(const Tensor& normed, const Tensor& targets, std::int64_t tokens) const {
     const Tensor logits = local_logits(normed);
     if (context_.tp() > 1) {
         const ShardedModule& owner = head_ ? static_cast<const ShardedModule&>(*head_) : *tied_head_;
-        return vocabulary_parallel_loss(logits, targets, owner.shards().at("weight").ranges.front().first,
-                                        context_.tensor());
+        double squares = 0;
+        const Tensor sum = vocabulary_parallel_loss(logits, targets, owner.shards().at("weight").ranges.front().first,
+                                                    context_.tensor(), z_loss(), &squares);
+        if (tokens > 0) *context_.z_loss += z_loss() * squares / static_cast<double>(tokens);
+        return sum;
     }
     const Tensor wide = logits.scalar_type() == torch::kDouble ? logits : logits.to(torch::kFloat);
     return at::cross_entropy_loss(wide, targets, {}, at::Reduction::Sum);
@@ -194,9 +214,10 @@ Tensor Decoder::loss(const Tensor& residual, const Tensor& targets) {
     const Tensor input = head_input(residual);
     const MemoryScope scope(MemoryCategory::Buffers);
     const std::int64_t asked = context_.plan->layout.loss_chunks;
-    if (asked > 1 && context_.tp() == 1) {
+    if ((asked > 1 || z_loss() > 0) && context_.tp() == 1) {
         const Tensor& weight = head_ ? head_->weight() : tied_head_->weight();
-        return leave(layers_.size() + 1, chunked_language_model_loss(input, weight, targets, asked));
+        return leave(layers_.size() + 1,
+                     chunked_language_model_loss(input, weight, targets, asked, z_loss(), context_.z_loss.get()));
     }
     const Tensor normed = input.flatten(0, 1);
     const Tensor flat = targets.reshape({-1});
@@ -206,7 +227,10 @@ Tensor Decoder::loss(const Tensor& residual, const Tensor& targets) {
         const std::int64_t begin = normed.size(0) * i / chunks, length = normed.size(0) * (i + 1) / chunks - begin;
         const Tensor piece = normed.narrow(0, begin, length), target = flat.narrow(0, begin, length);
         // Only the pieces of the input are kept; each piece's logits come again in the backward.
-        const auto run = [this, target](const std::vector<Tensor>& in) { return loss_sum(in[0], target); };
+        const auto run = [this, target, chunks, tokens = flat.size(0)](const std::vector<Tensor>& in) {
+            const bool again = chunks > 1 && torch::GradMode::is_enabled();
+            return loss_sum(in[0], target, again ? 0 : tokens);
+        };
         const Tensor part = chunks > 1 && torch::GradMode::is_enabled() ? recompute(run, {piece}) : run({piece});
         sum = sum.defined() ? sum + part : part;
     }

@@ -77,7 +77,9 @@ private:
     bool recomputes(std::int64_t layer) const;
     torch::Tensor head_input(const torch::Tensor& residual);
     torch::Tensor local_logits(const torch::Tensor& normed) const;
-    torch::Tensor loss_sum(const torch::Tensor& normed, const torch::Tensor& targets) const;
+    torch::Tensor loss_sum(const torch::Tensor& normed, const torch::Tensor& targets, std::int64_t tokens) const;
+    /// Its weight where it counts: in training.
+    double z_loss() const;
     torch::Tensor enter(std::size_t unit, const torch::Tensor& x) { return gate_ ? gate_->enter(unit, x) : x; }
     torch::Tensor leave(std::size_t unit, const torch::Tensor& x) { return gate_ ? gate_->leave(unit, x) : x; }
 

@@ -28,10 +28,11 @@ bool splits_backward(const PipelineSchedule& schedule, int rank) {
 }
 
 /// A vector counts as a vector wherever it is.
-double lr_multiplier(const Optimizer& settings, const std::string& name, bool matrix) {
+double lr_multiplier(const Optimizer& settings, const Model& model, const std::string& name, bool matrix) {
     if (!matrix) return settings.vector_lr;
     const std::string layer = Decoder::layer_of(name);
-    return layer == "embed" ? settings.embedding_lr : layer == "head" ? settings.head_lr : 1;
+    const double group = layer == "embed" ? settings.embedding_lr : layer == "head" ? settings.head_lr : 1;
+    return group * mup_rate(model, name);
 }
 
 Result<void> sum_flat(std::vector<Tensor> tensors, Collectives& ranks) {
@@ -231,6 +232,7 @@ void DistributedModel::zero_gradients() {
 }
 
 void DistributedModel::prepare_backward(bool reduce) {
+    measure_first_micro_batch();
     dense_->prepare_backward(reduce);
     if (experts_) experts_->prepare_backward(reduce);
 }
@@ -283,46 +285,6 @@ bool DistributedModel::speaks_for(const Parameter& parameter, bool of_data_group
     return !of_data_group || data_group(parameter.expert).rank() == 0;
 }
 
-Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
-    const torch::NoGradGuard no_grad;
-    const MemoryScope scope(MemoryCategory::Buffers);
-    const bool runs = plan_.layout.zero_stage >= 1;
-    const std::int64_t layers = plan_.model.num_layers;
-    // Of plain data-parallel ranks each has all gradients, so none needs to ask another.
-    const bool alone = !runs && !experts_ && context_.tp() == 1 && plan_.layout.pp == 1;
-    std::vector<Tensor> gradients;
-    std::vector<std::int64_t> rows;
-    for (const Parameter& parameter : parameters_) {
-        if (!alone && !speaks_for(parameter, /*of_data_group=*/!runs)) continue;
-        gradients.push_back(parameter.part.gradient);
-        const std::string layer = Decoder::layer_of(parameter.name);
-        rows.push_back(layer == "embed" ? 0 : layer == "head" ? layers + 1 : std::stoll(layer) + 1);
-    }
-    Tensor squares = at::zeros({layers + 2}, torch::dtype(torch::kFloat64));
-    const std::vector<double> each = squared_norms(gradients);
-    for (std::size_t i = 0; i < each.size(); ++i) squares.mutable_data_ptr<double>()[rows[i]] += each[i];
-    if (!alone) {
-        Tensor all = squares.to(device_);
-        if (auto summed = context_.mesh->world().all_reduce_sum(all)->wait(); !summed) {
-            return tl::unexpected(summed.error());
-        }
-        squares = host_values(all);
-    }
-    GradientNorms norms;
-    const auto* values = squares.const_data_ptr<double>();
-    double sum = 0;
-    for (std::int64_t i = 0; i < layers + 2; ++i) {
-        const double square = values[i] * inv_scale * inv_scale;
-        sum += square;
-        norms.layers.emplace_back(i == 0            ? "embed"
-                                  : i == layers + 1 ? "head"
-                                                    : std::to_string(i - 1),
-                                  std::sqrt(square));
-    }
-    norms.global = std::sqrt(sum);
-    return norms;
-}
-
 /// An accelerator's optimizer that is offloaded computes where its states are.
 bool DistributedModel::states_in_host_memory() const {
     return plan_.layout.offload_optimizer != Offload::None && !on_cpu(device_);
@@ -336,13 +298,14 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
         part.name = parameter.name;
         part.parameter = parameter.part.tensor;
         part.decay = parameter.shard.whole.size() >= 2;
-        part.lr_multiplier = lr_multiplier(settings, parameter.name, part.decay);
+        part.lr_multiplier = lr_multiplier(settings, plan_.model, parameter.name, part.decay);
         part.rows = parameter.shard.whole.front();
         part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
         parts.push_back(std::move(part));
     }
     std::optional<HostMemoryScope> host;
     if (states_in_host_memory()) host.emplace();
+    make_tensor_clip(settings);
     auto store = make_state_store(plan_.layout, device_);
     if (!store) return tl::unexpected(store.error());
     if (held_shards_) {
@@ -446,6 +409,7 @@ Result<NamedTensors> DistributedModel::whole_optimizer_state() {
             parts.push_back({state.name, parameters_[state.part].shard, (*own)[state.part]});
         }
     }
+    add_tensor_clip(parts);
     return gather_on_first_rank(parts, context_.mesh->world(), device_);
 }
 
@@ -499,6 +463,7 @@ Result<void> DistributedModel::load_weights(const NamedTensors& whole, const std
 
 Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, std::int64_t steps) {
     const std::map<std::string_view, Tensor> by_name(whole.begin(), whole.end());
+    if (auto loaded = load_tensor_clip(by_name, steps); !loaded) return loaded;
     NamedTensors own;
     for (const OptimizerState& state : optimizer_->state()) {
         const auto found = by_name.find(state.name);

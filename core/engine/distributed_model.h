@@ -3,10 +3,15 @@
 // need, and what its optimizer updates.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/control/adagc.h"
+#include "core/control/batch_rules.h"
 #include "core/engine/data_parallel.h"
 #include "core/engine/decoder.h"
 #include "core/engine/gathered_tensors.h"
@@ -50,6 +55,14 @@ public:
     Result<void> finish_gradients();
     /// Over the whole model, on every rank the same.
     Result<GradientNorms> norms(double inv_scale) const;
+    /// Under optimizer.clip_rule adagc: clips each gradient of this step in place; nothing otherwise. `global_norm` is
+    /// finite. As inv_scale, what the gradients are divided by in step().
+    Result<void> clip_by_tensor(double inv_scale, double global_norm);
+    /// Around a step whose gradients are measured for the noise scale.
+    void measure_noise(bool on);
+    /// The squared gradient norm of a part of the step's batch and of all of it, batches in tokens, of all matrices but
+    /// the experts'; on every rank the same.
+    Result<std::pair<NormSample, NormSample>> noise_samples(double inv_scale) const;
 
     /// Made when the weights are final.
     Result<void> make_optimizer(const Optimizer& settings);
@@ -87,7 +100,13 @@ private:
         OwnedPart part;
     };
     class Sums;
+    static constexpr const char* tensor_clip_prefix = "adagc/";
 
+    void make_tensor_clip(const Optimizer& settings);
+    void add_tensor_clip(std::vector<TensorPart>& parts) const;
+    Result<void> load_tensor_clip(const std::map<std::string_view, torch::Tensor>& by_name, std::int64_t updates);
+    bool counts_for_noise(const Parameter& parameter) const;
+    void measure_first_micro_batch();
     void make_chunks(const PipelineSchedule& schedule);
     void make_parallel();
     Collectives& data_group(bool expert) const { return expert ? context_.mesh->expert_data() : context_.mesh->data(); }
@@ -107,7 +126,10 @@ private:
     std::vector<std::unique_ptr<ZeroGate>> gates_;
     std::unique_ptr<DataParallel> dense_, experts_;
     std::vector<Parameter> parameters_;
-    std::unique_ptr<Sums> sums_;
+    std::unique_ptr<PartSums> sums_;
+    std::optional<AdaGc> tensor_clip_;  ///< by parameter
+    bool measures_noise_ = false;
+    std::int64_t backwards_ = 0;               ///< of the step that is measured
     std::unique_ptr<HeldShards> held_shards_;  ///< null: parameters stay
     HeldShards* optimizer_shards_ = nullptr;   ///< the optimizer's, with its states; null likewise
     std::unique_ptr<ShardedOptimizer> optimizer_;

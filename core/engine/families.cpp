@@ -2,6 +2,7 @@
 #include "core/engine/families.h"
 
 #include "core/engine/attention.h"
+#include "core/engine/init.h"
 #include "core/engine/left_out.h"
 #include "core/engine/recompute.h"
 #include "core/engine/ring_attention.h"
@@ -37,11 +38,21 @@ torch::Tensor replayed(const torch::Tensor& x, Replay* replay) {
     return x;
 }
 
-torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const ModelContext& context, bool training) {
+torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
+                       const ModelContext& context, bool training) {
+    const Model& model = context.plan->model;
+    if (!norms.before) {
+        const bool deep = model.norm_placement == NormPlacement::DeepNorm;
+        return norms.behind(at::add(branch(x, nullptr), x, deep ? deepnorm_alpha(model) : 1));
+    }
+    const auto normed = [branch, norms](const torch::Tensor& in, Replay* replay) {
+        const torch::Tensor y = branch(norms.before(in), replay);
+        return norms.behind ? norms.behind(y) : y;
+    };
     const bool again = context.recompute == Recompute::Mlp && training && torch::GradMode::is_enabled();
-    if (!again) return x + branch(x, nullptr);
-    const auto body = [branch](const std::vector<torch::Tensor>& in, Replay& replay) {
-        return sum_of(in[0], branch(in[0], &replay));
+    if (!again) return x + normed(x, nullptr);
+    const auto body = [normed](const std::vector<torch::Tensor>& in, Replay& replay) {
+        return sum_of(in[0], normed(in[0], &replay));
     };
     return recompute(body, {x});
 }

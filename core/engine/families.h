@@ -43,12 +43,19 @@ std::shared_ptr<DecoderLayer> make_llama_layer(const ModelContext& context);
 torch::Tensor attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, const LayerInput& input,
                      const ModelContext& context, bool training, Replay* replay);
 
-/// What a layer does twice: attention or the MLP with the norm before and the dropout behind it. Owns what it captures.
-/// `replay`: null where nothing is recomputed.
+/// What a layer does twice: attention or the MLP with the dropout behind it. Owns what it captures. `replay`: null
+/// where nothing is recomputed.
 using Branch = std::function<torch::Tensor(const torch::Tensor& x, Replay* replay)>;
 
-/// x + branch(x). Under Recompute::Mlp what stays of it is x and what the branch keeps.
-torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const ModelContext& context, bool training);
+/// The norms of one of the two; empty: none there (model.norm_placement).
+struct SublayerNorms {
+    std::function<torch::Tensor(const torch::Tensor&)> before, behind;
+};
+
+/// x + behind(branch(before(x))), or with norms behind alone behind(a x + branch(x)) (NormPlacement). Under
+/// Recompute::Mlp what stays of it is x and what the branch keeps.
+torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
+                       const ModelContext& context, bool training);
 
 /// Whether a branch's products whose results are known or only read by the next sublayer are left out: in its second
 /// run.

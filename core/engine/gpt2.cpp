@@ -20,6 +20,9 @@ public:
         out.split = MatrixSplit::Rows;
         qkv_ = register_module("c_attn", std::make_shared<Linear>(in, context));
         out_ = register_module("c_proj", std::make_shared<Linear>(out, context));
+        if (!m.qk_norm) return;
+        q_norm_ = register_module("q_norm", std::make_shared<RmsNorm>(head_, m.norm_eps, context, /*per_head=*/true));
+        k_norm_ = register_module("k_norm", std::make_shared<RmsNorm>(head_, m.norm_eps, context, /*per_head=*/true));
     }
 
     Tensor forward(const Tensor& x, const LayerInput& input, Replay* replay) const {
@@ -28,7 +31,9 @@ public:
         const std::vector<Tensor> flat = all.split(width, -1);
         std::vector<Tensor> qkv;
         for (const Tensor& part : flat) {
-            qkv.push_back(replayed(part.view({all.size(0), all.size(1), width / head_, head_}), replay));
+            const Tensor heads = part.view({all.size(0), all.size(1), width / head_, head_});
+            const RmsNorm* const norm = qkv.empty() ? q_norm_.get() : qkv.size() == 1 ? k_norm_.get() : nullptr;
+            qkv.push_back(replayed(norm != nullptr ? norm->forward(heads) : heads, replay));
         }
         return out_->forward(attend(qkv[0], qkv[1], qkv[2], input, context_, is_training(), replay),
                              leaves_out(replay));
@@ -38,6 +43,7 @@ private:
     ModelContext context_;
     std::int64_t head_;
     std::shared_ptr<Linear> qkv_, out_;
+    std::shared_ptr<RmsNorm> q_norm_, k_norm_;  ///< null: none
 };
 
 class Gpt2Mlp : public torch::nn::Module {
@@ -69,11 +75,18 @@ class Gpt2Layer final : public DecoderLayer {
 public:
     explicit Gpt2Layer(const ModelContext& context) : context_(context), dropout_(context.plan->model.dropout) {
         const Model& m = context.plan->model;
-        const auto norm = [&] { return std::make_shared<LayerNorm>(m.hidden_size, m.norm_eps, context); };
-        attention_norm_ = register_module("ln_1", norm());
+        const auto norm = [&](const char* name) {
+            const auto made = register_module(name, std::make_shared<LayerNorm>(m.hidden_size, m.norm_eps, context));
+            return [made](const Tensor& x) { return made->forward(x); };
+        };
+        const bool behind = m.norm_placement != NormPlacement::Pre;
+        const bool before = !behind || m.norm_placement == NormPlacement::Sandwich;
+        if (before) attention_norms_.before = norm("ln_1");
         attention_ = register_module("attn", std::make_shared<Gpt2Attention>(context));
-        mlp_norm_ = register_module("ln_2", norm());
+        if (behind) attention_norms_.behind = norm("ln_1_output");
+        if (before) mlp_norms_.before = norm("ln_2");
         mlp_ = register_module("mlp", std::make_shared<Gpt2Mlp>(context));
+        if (behind) mlp_norms_.behind = norm("ln_2_output");
     }
 
     Tensor forward(const Tensor& x, const LayerInput& input) const override {
@@ -81,23 +94,21 @@ public:
         const auto drop = [p, input](const Tensor& branch, DropoutSite site) {
             return dropout(branch, p, input.key, site, input.places, input.whole);
         };
-        const Branch attend = [attention = attention_, norm = attention_norm_, input, drop](const Tensor& in,
-                                                                                            Replay* replay) {
-            return drop(attention->forward(norm->forward(in), input, replay), DropoutSite::AttentionOutput);
+        const Branch attend = [attention = attention_, input, drop](const Tensor& in, Replay* replay) {
+            return drop(attention->forward(in, input, replay), DropoutSite::AttentionOutput);
         };
-        const Branch feed = [mlp = mlp_, norm = mlp_norm_, drop](const Tensor& residual_stream, Replay* replay) {
-            const Tensor in = norm->forward(residual_stream);
+        const Branch feed = [mlp = mlp_, drop](const Tensor& in, Replay* replay) {
             return drop(mlp->forward(in, replay), DropoutSite::MlpOutput);
         };
-        return residual(residual(x, attend, context_, is_training()), feed, context_, is_training());
+        const Tensor attended = residual(x, attend, attention_norms_, context_, is_training());
+        return residual(attended, feed, mlp_norms_, context_, is_training());
     }
 
 private:
     ModelContext context_;
     double dropout_;
-    std::shared_ptr<LayerNorm> attention_norm_;
+    SublayerNorms attention_norms_, mlp_norms_;
     std::shared_ptr<Gpt2Attention> attention_;
-    std::shared_ptr<LayerNorm> mlp_norm_;
     std::shared_ptr<Gpt2Mlp> mlp_;
 };
 

@@ -49,15 +49,81 @@ bool writes_to_residual(std::string_view name) {
            name.ends_with("w2.weight");
 }
 
+bool is_qkv(std::string_view name) {
+    return name.ends_with("q_proj.weight") || name.ends_with("k_proj.weight") || name.ends_with("v_proj.weight") ||
+           name.ends_with("c_attn.weight");
+}
+
+enum class Place { Embedding, Layer, Head };
+Place place_of(std::string_view name) {
+    if (name.starts_with("lm_head.")) return Place::Head;
+    return name.find(".layers.") != std::string_view::npos || name.find(".h.") != std::string_view::npos
+               ? Place::Layer
+               : Place::Embedding;
+}
+
+double deviation(std::string_view name, const Model& model) {
+    const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
+    switch (model.init) {
+        case Init::Plain:
+            return model.init_std;
+        case Init::Guide:
+            if (place_of(name) == Place::Head) return 0;
+            return writes_to_residual(name) ? residual : is_qkv(name) ? 0.02 : model.init_std;
+        case Init::Gpt2:
+            break;
+    }
+    return model.init_std * (writes_to_residual(name) ? residual : 1);
+}
+
+double mup_deviation(std::string_view name, const Model& model) {
+    const double factor = model.width_factor();
+    switch (place_of(name)) {
+        case Place::Embedding:
+            return 1;
+        case Place::Layer:
+            return 1 / std::sqrt(factor);
+        case Place::Head:
+            break;
+    }
+    return 1 / factor;
+}
+
+/// DeepNorm's matrices of the layers, from normal(0, 1) numbers.
+void scale_deepnorm(std::string_view name, const Model& model, torch::Tensor& whole) {
+    const bool fused = name.ends_with("c_attn.weight");  // [in, q k v]
+    const auto inputs = static_cast<double>(whole.size(1)), outputs = static_cast<double>(whole.size(0));
+    // GPT-2's fused matrix has its inputs first, and three matrices side by side.
+    const double fans = fused ? outputs + inputs / 3 : inputs + outputs;
+    whole.mul_(std::sqrt(2 / fans));
+    const double gain = std::pow(8.0 * static_cast<double>(model.num_layers), -0.25);
+    if (fused) {
+        const std::int64_t third = whole.size(1) / 3;
+        whole.narrow(1, 2 * third, third).mul_(gain);
+    } else if (!name.ends_with("q_proj.weight") && !name.ends_with("k_proj.weight")) {
+        whole.mul_(gain);
+    }
+}
+
 }  // namespace
+
+double deepnorm_alpha(const Model& model) { return std::pow(2.0 * static_cast<double>(model.num_layers), 0.25); }
+
+double mup_rate(const Model& model, const std::string& name) {
+    return place_of(name) == Place::Embedding ? 1 : 1 / model.width_factor();
+}
 
 torch::Tensor initial_part(const std::string& full_name, const Shard& shard, const Model& model, std::uint64_t seed) {
     const std::string& name = shard.copy_of.empty() ? full_name : shard.copy_of;
     if (shard.whole.size() < 2) return torch::full(shard.sizes(), name.ends_with("bias") ? 0.0F : 1.0F);
-    const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
     torch::Tensor whole = torch::empty(shard.whole);
-    fill_normal(whole, static_cast<float>(model.init_std * (writes_to_residual(name) ? residual : 1)),
-                stream_key(seed, name));
+    const std::uint64_t key = stream_key(seed, name);
+    if (model.norm_placement == NormPlacement::DeepNorm && place_of(name) == Place::Layer) {
+        fill_normal(whole, 1, key);
+        scale_deepnorm(name, model, whole);
+    } else {
+        fill_normal(whole, static_cast<float>(deviation(name, model) * mup_deviation(name, model)), key);
+    }
     return shard.dim < 0 ? whole : shard.cut(whole);
 }
 

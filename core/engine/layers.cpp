@@ -34,7 +34,7 @@ struct RmsNormFunction : Function<RmsNormFunction> {
         const torch::Tensor w = widened(saved[1]);
         const torch::Tensor n = widened(saved[0]) * scale;
         const std::int64_t width = n.size(-1);
-        const torch::Tensor gn = (g * n).view({-1, width});
+        const torch::Tensor gn = (g * n).reshape({-1, width});
         torch::Tensor dx = g * w;
         const torch::Tensor mean = at::mv(gn, w).div_(width).view(scale.sizes());
         dx.addcmul_(n, mean, -1).mul_(scale);
@@ -107,9 +107,9 @@ Shard linear_shard(const Linear::Shape& s, bool bias, const ModelContext& contex
     return shard;
 }
 
-Shard norm_shard(std::int64_t width, const ModelContext& context) {
+Shard norm_shard(std::int64_t width, const ModelContext& context, bool per_head = false) {
     Shard shard = replicated({width}, context.tp());
-    if (context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
+    if (context.sequence_parallel() || (per_head && context.tp() > 1)) shard.gradient = Shard::Gradient::PartOverTensor;
     return shard;
 }
 
@@ -160,8 +160,8 @@ torch::Tensor Embedding::forward(const torch::Tensor& indices) const {
     return leave_tensor_parallel(found.masked_fill(elsewhere.unsqueeze(-1), 0), context_);
 }
 
-RmsNorm::RmsNorm(std::int64_t width, double eps, const ModelContext& context)
-    : weight_(register_sharded("weight", norm_shard(width, context), context.parameters)), eps_(eps) {}
+RmsNorm::RmsNorm(std::int64_t width, double eps, const ModelContext& context, bool per_head)
+    : weight_(register_sharded("weight", norm_shard(width, context, per_head), context.parameters)), eps_(eps) {}
 
 torch::Tensor RmsNorm::forward(const torch::Tensor& x) const { return RmsNormFunction::apply(x, weight_, eps_); }
 

@@ -57,7 +57,8 @@ private:
 /// and one number a row for the backward pass.
 class RmsNorm : public ShardedModule {
 public:
-    RmsNorm(std::int64_t width, double eps, const ModelContext& context);
+    /// `per_head`: of the heads that this rank has, so its gradient is a part of the sum over tensor-parallel ranks.
+    RmsNorm(std::int64_t width, double eps, const ModelContext& context, bool per_head = false);
     torch::Tensor forward(const torch::Tensor& x) const;
 
 private:

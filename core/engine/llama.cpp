@@ -28,6 +28,9 @@ public:
         Linear::Shape out{.in = m.num_heads * head_, .out = m.hidden_size, .bias = m.linear_bias};
         out.split = MatrixSplit::Rows;
         o_ = register_module("o_proj", std::make_shared<Linear>(out, context));
+        if (!m.qk_norm) return;
+        q_norm_ = register_module("q_norm", std::make_shared<RmsNorm>(head_, m.norm_eps, context, /*per_head=*/true));
+        k_norm_ = register_module("k_norm", std::make_shared<RmsNorm>(head_, m.norm_eps, context, /*per_head=*/true));
     }
 
     Tensor forward(const Tensor& x, const LayerInput& input, Replay* replay) const {
@@ -36,8 +39,12 @@ public:
             const Tensor y = projection.forward(entered, leaves_out(replay));
             return y.view({y.size(0), y.size(1), y.size(2) / head_, head_});
         };
-        const Tensor q = replayed(Rotary::turn(heads(*q_), input.rotary), replay);
-        const Tensor k = replayed(Rotary::turn(heads(*k_), input.rotary), replay);
+        const auto placed = [&](const Linear& projection, const std::shared_ptr<RmsNorm>& norm) {
+            const Tensor y = heads(projection);
+            return replayed(Rotary::turn(norm ? norm->forward(y) : y, input.rotary), replay);
+        };
+        const Tensor q = placed(*q_, q_norm_);
+        const Tensor k = placed(*k_, k_norm_);
         const Tensor v = replayed(heads(*v_), replay);
         return o_->forward(attend(q, k, v, input, context_, is_training(), replay), leaves_out(replay));
     }
@@ -46,6 +53,7 @@ private:
     ModelContext context_;
     std::int64_t head_;
     std::shared_ptr<Linear> q_, k_, v_, o_;
+    std::shared_ptr<RmsNorm> q_norm_, k_norm_;  ///< null: none
 };
 
 class SwiGluMlp : public torch::nn::Module {
@@ -75,15 +83,25 @@ class LlamaLayer final : public DecoderLayer {
 public:
     explicit LlamaLayer(const ModelContext& context) : context_(context), dropout_(context.plan->model.dropout) {
         const Model& m = context.plan->model;
-        const auto norm = [&] { return std::make_shared<RmsNorm>(m.hidden_size, m.norm_eps, context); };
+        const auto norm = [&](const char* name) {
+            const auto made = register_module(name, std::make_shared<RmsNorm>(m.hidden_size, m.norm_eps, context));
+            return [made](const Tensor& x) { return made->forward(x); };
+        };
         attention_ = register_module("self_attn", std::make_shared<LlamaAttention>(context));
         if (m.moe()) {
             experts_ = register_module("block_sparse_moe", std::make_shared<MoeMlp>(context));
         } else {
             mlp_ = register_module("mlp", std::make_shared<SwiGluMlp>(context));
         }
-        attention_norm_ = register_module("input_layernorm", norm());
-        mlp_norm_ = register_module("post_attention_layernorm", norm());
+        const bool behind = m.norm_placement != NormPlacement::Pre;
+        if (!behind || m.norm_placement == NormPlacement::Sandwich) {
+            attention_norms_.before = norm("input_layernorm");
+            mlp_norms_.before = norm("post_attention_layernorm");  // transformers' name of the norm before the MLP
+        }
+        if (behind) {
+            attention_norms_.behind = norm("attention_output_layernorm");
+            mlp_norms_.behind = norm("mlp_output_layernorm");
+        }
     }
 
     Tensor forward(const Tensor& x, const LayerInput& input) const override {
@@ -91,16 +109,14 @@ public:
         const auto drop = [p, input](const Tensor& branch, DropoutSite site) {
             return dropout(branch, p, input.key, site, input.places, input.whole);
         };
-        const Branch attend = [attention = attention_, norm = attention_norm_, input, drop](const Tensor& in,
-                                                                                            Replay* replay) {
-            return drop(attention->forward(norm->forward(in), input, replay), DropoutSite::AttentionOutput);
+        const Branch attend = [attention = attention_, input, drop](const Tensor& in, Replay* replay) {
+            return drop(attention->forward(in, input, replay), DropoutSite::AttentionOutput);
         };
-        const Branch feed = [mlp = mlp_, experts = experts_, norm = mlp_norm_, drop](const Tensor& residual_stream,
-                                                                                     Replay* replay) {
-            const Tensor in = norm->forward(residual_stream);
+        const Branch feed = [mlp = mlp_, experts = experts_, drop](const Tensor& in, Replay* replay) {
             return drop(mlp ? mlp->forward(in, replay) : experts->forward(in), DropoutSite::MlpOutput);
         };
-        return residual(residual(x, attend, context_, is_training()), feed, context_, is_training());
+        const Tensor attended = residual(x, attend, attention_norms_, context_, is_training());
+        return residual(attended, feed, mlp_norms_, context_, is_training());
     }
 
 private:
@@ -109,7 +125,7 @@ private:
     std::shared_ptr<LlamaAttention> attention_;
     std::shared_ptr<SwiGluMlp> mlp_;  ///< null: routed experts
     std::shared_ptr<MoeMlp> experts_;
-    std::shared_ptr<RmsNorm> attention_norm_, mlp_norm_;
+    SublayerNorms attention_norms_, mlp_norms_;
 };
 
 }  // namespace

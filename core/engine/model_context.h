@@ -25,6 +25,8 @@ struct ModelContext {
     std::shared_ptr<double> side_loss_scale = std::make_shared<double>(1);
     /// Sum of those losses since the loop cleared it, on this rank, weighted as they are in the gradient.
     std::shared_ptr<double> side_loss = std::make_shared<double>(0);
+    /// Likewise of the z-loss, which is a mean over this rank's positions.
+    std::shared_ptr<double> z_loss = std::make_shared<double>(0);
 
     /// Looks at what each layer gives, or spoils it on purpose.
     std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>();

@@ -88,11 +88,11 @@ Result<void> TrainLoop::restore() {
     return guard_.rolls_back() && *step < 0 ? save() : Result<void>();
 }
 
-Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& damaged) {
+Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& damaged, std::int64_t before) {
     // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     torch::Tensor chosen = torch::full({1}, -1, torch::dtype(torch::kInt64).device(device_));
     if (first_rank()) {
-        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged)) {
+        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged, checkpoint_files, before)) {
             chosen.fill_(*step_of(newest->filename().string()));
         }
     }
@@ -114,6 +114,7 @@ Result<void> TrainLoop::load(std::int64_t step) {
     samples_ = contents->state.samples;
     scaler_.restore(contents->state.scaler);
     guard_.restore(contents->state.guard);
+    left_out_.insert(contents->state.left_out.begin(), contents->state.left_out.end());
     return {};
 }
 
@@ -177,6 +178,10 @@ Result<void> TrainLoop::record(const Step& step) {
                   {series::grad_norm, step.norms.global},
                   {series::tokens_per_second, rate}};
         if (plan_.model.moe()) values.emplace_back("router_loss", step.router_loss);
+        if (plan_.model.z_loss > 0) values.emplace_back("z_loss", step.z_loss);
+        if (const auto scale = noise_scale_.value(); scale && measures_noise(step.number)) {
+            values.emplace_back(series::noise_scale, *scale);
+        }
         const std::int64_t every = plan_.training.layer_norms_every;
         if (every > 0 && (number == 1 || number % every == 0)) {
             for (const auto& [layer, norm] : step.norms.layers) {
@@ -310,7 +315,7 @@ Result<void> TrainLoop::save() {
     saved_at_ = updates_;
     const auto start = std::chrono::steady_clock::now();
     CheckpointContents contents;
-    contents.state = {updates_, samples_, scaler_.state(), guard_.state()};
+    contents.state = {updates_, samples_, scaler_.state(), guard_.state(), left_out_};
     contents.optimizer_steps = model_.optimizer_steps();
     auto weights = model_.whole_weights();
     if (!weights) return tl::unexpected(weights.error());

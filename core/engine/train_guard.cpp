@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a training run does about a step that stands out: tells why, and what its guard decided.
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "core/engine/bad_numbers.h"
 #include "core/engine/train_loop.h"
@@ -146,8 +148,18 @@ Result<void> TrainLoop::tell_finding(const Step& step) {
 /// A fork: what was recorded since the checkpoint stays in the files, and the steps are taken again without the batch.
 Result<void> TrainLoop::roll_back(const Step& step) {
     std::vector<std::string> damaged;
-    const auto chosen = choose_checkpoint(damaged);
+    auto chosen = choose_checkpoint(damaged);
+    // The newest one has led here again: what was wrong may lie before it.
+    if (chosen && *chosen >= 0 && *chosen == rolled_back_to_) {
+        const auto earlier = choose_checkpoint(damaged, *chosen);
+        if (!earlier) return tl::unexpected(earlier.error());
+        if (*earlier >= 0) {
+            if (auto left = leave_checkpoint(*chosen); !left) return left;
+            chosen = *earlier;
+        }
+    }
     if (!chosen) return tl::unexpected(chosen.error());
+    rolled_back_to_ = *chosen;
     left_out_.insert(step.samples);
     const std::int64_t from = step.number;
     if (*chosen < 0) {
@@ -163,6 +175,19 @@ Result<void> TrainLoop::roll_back(const Step& step) {
                             from, updates_, step.samples,
                             step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
                 {{"from", from}, {"to", updates_}, {"samples", step.samples}});
+}
+
+/// It belongs to the branch that is left: a run that resumes must not take it up.
+Result<void> TrainLoop::leave_checkpoint(std::int64_t step) {
+    return on_first_rank("put a checkpoint aside", [&]() -> Result<void> {
+        const std::filesystem::path from = options_.run / "checkpoints" / checkpoint_name(step);
+        const std::filesystem::path to = options_.run / "checkpoints" / ("left-" + checkpoint_name(step));
+        std::error_code error;
+        std::filesystem::remove_all(to, error);
+        std::filesystem::rename(from, to, error);
+        if (error) return failed("cannot put {} aside: {}", from.string(), error.message());
+        return {};
+    });
 }
 
 void TrainLoop::pass_over_left_out() {

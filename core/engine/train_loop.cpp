@@ -54,6 +54,7 @@ Result<TrainOutcome> TrainLoop::run() {
         if (done->applied && !done->stop) {
             if (auto kept = periodic(); !kept) return tl::unexpected(kept.error());
         }
+        if (range_test_over(*done)) break;
         if (done->stop && updates_ < plan_.training.steps) {
             if (auto saved = save(); !saved) return tl::unexpected(saved.error());
             auto told = tell("stop", fmt::format("Stopped after step {}, with a checkpoint.", updates_));
@@ -61,6 +62,8 @@ Result<TrainOutcome> TrainLoop::run() {
             return TrainOutcome::Stopped;
         }
     }
+    if (auto told = tell_noise_scale(); !told) return tl::unexpected(told.error());
+    if (auto told = tell_range_test(); !told) return tl::unexpected(told.error());
     if (auto saved = save(); !saved) return tl::unexpected(saved.error());
     auto told = tell("end", fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_));
     if (!told) return tl::unexpected(told.error());
@@ -93,7 +96,12 @@ Result<TrainLoop::Step> TrainLoop::step() {
     step.lr = learning_rate(plan_, updates_) * guard_.lr_factor();
     step.scale = scaler_.scale();
     if (faults_.any()) faults_.begin_step(step.number, step.samples);
+    const bool measures = measures_noise(step.number);
+    if (measures) model_.measure_noise(true);
     if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
+    if (measures) {
+        if (auto added = add_noise_sample(step); !added) return tl::unexpected(added.error());
+    }
     if (auto done = update(step); !done) return tl::unexpected(done.error());
     if (accelerator_ != nullptr) accelerator_->synchronize();
     step.seconds = watch.seconds();
@@ -105,17 +113,19 @@ Result<void> TrainLoop::forward_backward(Step& step) {
     // Ranks with other parts of the sequence or the batch have as many tokens each.
     const double share = 1.0 / static_cast<double>(layout.accumulation * layout.dp * layout.cp);
     const bool speaks = mesh_.tensor().rank() == 0;
-    // [mean loss of the global batch, ranks that were asked to stop, router loss]: all have to stop after the same
-    // step.
-    torch::Tensor status = torch::zeros({3}, torch::dtype(torch::kFloat64).device(device_));
+    // [mean loss of the global batch, ranks that were asked to stop, router loss, z-loss]: all have to stop after
+    // the same step.
+    torch::Tensor status = torch::zeros({4}, torch::dtype(torch::kFloat64).device(device_));
     std::shared_ptr<Work> status_sum;
     const auto send_status = [&] {
         if (speaks && pipeline_.loss_sum().defined()) status[0] += pipeline_.loss_sum() * share;
         if (options_.stop != nullptr && options_.stop->load()) status[1] += 1;
         if (speaks) status[2] += *model_.context().side_loss * share;
+        if (speaks) status[3] += *model_.context().z_loss * share;
         status_sum = collectives_.all_reduce_sum(status);
     };
     *model_.context().side_loss = 0;
+    *model_.context().z_loss = 0;
 
     StepSettings settings;
     settings.loss_scale = step.scale * faults_.loss_factor();
@@ -129,6 +139,7 @@ Result<void> TrainLoop::forward_backward(Step& step) {
     step.loss = host[0].item<double>();
     step.stop = host[1].item<double>() > 0;
     step.router_loss = host[2].item<double>();
+    step.z_loss = host[3].item<double>();
     return {};
 }
 
@@ -147,7 +158,9 @@ Result<void> TrainLoop::update(Step& step) {
     static_cast<void>(scaler_.update(false));  // only an overflow can fail
     const double divisor = scaler_.divisor(step.scale);
     const double norm = step.norms.global * (step.scale / divisor);
-    double clip = clip_factor(norm, plan_.optimizer.clip);
+    const bool by_tensor = plan_.optimizer.clip_rule == ClipRule::AdaGc;
+    if (auto clipped = model_.clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
+    double clip = by_tensor ? 1 : clip_factor(norm, plan_.optimizer.clip);
     if (step.decision.clip_to > 0) clip = std::min(clip, clip_factor(norm, step.decision.clip_to));
     if (auto stepped = model_.step(step.lr, 1 / divisor, clip); !stepped) return stepped;
     ++updates_;

@@ -43,6 +43,7 @@ private:
         std::uint64_t samples = 0;  ///< where its batch begins
         double loss = 0;            ///< mean over the global batch
         double router_loss = 0;     ///< what routers add to it
+        double z_loss = 0;          ///< and the z-loss
         bool stop = false;          ///< some rank was asked to stop
         GradientNorms norms;        ///< before clipping
         double lr = 0;
@@ -66,11 +67,21 @@ private:
     Result<void> tell_finding(const Step& step);
     Result<std::string> first_bad(const Step& step, Json& details);
     Result<void> roll_back(const Step& step);
+    Result<void> leave_checkpoint(std::int64_t step);
     void pass_over_left_out();
+
+    // What is measured in passing (train_measures.cpp).
+    bool measures_noise(std::int64_t step) const;
+    Result<void> add_noise_sample(const Step& step);
+    Result<void> tell_noise_scale();
+    /// Whether the rate of a range test has gone too far.
+    bool range_test_over(const Step& step);
+    Result<void> tell_range_test();
 
     // What happens beside the steps (train_duties.cpp).
     /// Step of the newest whole checkpoint that rank 0 finds, on all ranks; -1: there is none.
-    Result<std::int64_t> choose_checkpoint(std::vector<std::string>& damaged);
+    Result<std::int64_t> choose_checkpoint(std::vector<std::string>& damaged,
+                                           std::int64_t before = std::numeric_limits<std::int64_t>::max());
     Result<void> load(std::int64_t step);
     Result<void> load_start_weights();
     Result<void> announce(std::int64_t resumed_from, const std::vector<std::string>& damaged);
@@ -116,7 +127,13 @@ private:
     std::int64_t updates_ = 0;          ///< made
     std::uint64_t samples_ = 0;         ///< sequences consumed, over all ranks
     std::int64_t skipped_in_a_row_ = 0;
-    std::int64_t saved_at_ = -1;  ///< updates of the newest checkpoint
+    std::int64_t saved_at_ = -1;        ///< updates of the newest checkpoint
+    std::int64_t rolled_back_to_ = -1;  ///< checkpoint of the last rollback
+    NoiseScale noise_scale_;            ///< in tokens
+    struct RangeTest {
+        std::vector<double> rates, losses;
+        double lowest = std::numeric_limits<double>::infinity();
+    } range_test_;
     double last_loss_ = 0;
 };
 

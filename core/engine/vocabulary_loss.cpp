@@ -2,8 +2,10 @@
 #include "core/engine/vocabulary_loss.h"
 
 #include <limits>
+#include <memory>
 
 #include "core/engine/held_group.h"
+#include "core/engine/host_values.h"
 
 namespace plimsoll::engine {
 
@@ -14,9 +16,14 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
+struct ZLoss {
+    double weight = 0;
+    double squares = 0;
+};
+
 struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
     static Tensor forward(AutogradContext* ctx, const Tensor& logits, const Tensor& targets, std::int64_t begin,
-                          const HeldGroupPointer& group) {
+                          const HeldGroupPointer& group, const std::shared_ptr<ZLoss>& z_loss) {
         Collectives& ranks = *group->ranks;
         const std::int64_t width = logits.size(1);
         const Tensor wide = logits.scalar_type() == torch::kDouble ? logits : logits.to(torch::kFloat);
@@ -37,12 +44,17 @@ struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
         }
         must(ranks.all_reduce_sum(both)->wait());
         p.div_(both[0].unsqueeze(1));
+        if (z_loss->weight > 0) {
+            const Tensor log_z = both[0].log() + top;
+            z_loss->squares = host_values(log_z.square().sum(torch::kDouble)).item<double>();
+            p.mul_(log_z.mul(2 * z_loss->weight).add_(1).unsqueeze(1));
+        }
         ctx->save_for_backward({p, column, elsewhere});
         ctx->saved_data["dtype"] = static_cast<std::int64_t>(logits.scalar_type());
         return (both[0].log() - both[1]).sum();
     }
 
-    /// softmax - 1 at the target, times the incoming gradient.
+    /// softmax (times what the z-loss adds) - 1 at the target, times the incoming gradient.
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         const tensor_list saved = ctx->get_saved_variables();
         Tensor d = saved[0].clone();
@@ -51,15 +63,18 @@ struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
             d.scatter_add_(1, saved[1], -here);
         }
         d.mul_(gradients[0]);
-        return {d.to(static_cast<torch::ScalarType>(ctx->saved_data["dtype"].toInt())), {}, {}, {}};
+        return {d.to(static_cast<torch::ScalarType>(ctx->saved_data["dtype"].toInt())), {}, {}, {}, {}};
     }
 };
 
 }  // namespace
 
 torch::Tensor vocabulary_parallel_loss(const torch::Tensor& logits, const torch::Tensor& targets, std::int64_t begin,
-                                       Collectives& ranks) {
-    return VocabularyParallelLoss::apply(logits, targets, begin, held(ranks));
+                                       Collectives& ranks, double z_loss, double* z_squares) {
+    const auto z = std::make_shared<ZLoss>(ZLoss{z_loss, 0});
+    const Tensor loss = VocabularyParallelLoss::apply(logits, targets, begin, held(ranks), z);
+    if (z_squares != nullptr) *z_squares += z->squares;
+    return loss;
 }
 
 torch::Tensor gathered_vocabulary(const torch::Tensor& logits, std::int64_t vocab, Collectives& ranks) {

@@ -21,8 +21,9 @@ struct Sizes {
           sb(s * plan.layout.micro_batch),
           h(plan.model.hidden_size),
           heads(share(plan.model.num_heads, t)),
+          kv_heads(share(plan.model.num_kv_heads, t)),
           q(heads * plan.model.head_size()),
-          k(share(plan.model.num_kv_heads, t) * plan.model.head_size()),
+          k(kv_heads * plan.model.head_size()),
           f(share(plan.model.ffn_hidden_size, t)),
           mask(plan.model.dropout > 0 ? mask_bytes(plan) : 0),
           eager(plan.layout.cp == 1 &&
@@ -39,7 +40,7 @@ struct Sizes {
     Count scores() const { return heads * sb * keys; }
 
     std::int64_t e, t, sigma;
-    Count s, keys, sb, h, heads, q, k, f;
+    Count s, keys, sb, h, heads, kv_heads, q, k, f;
     std::int64_t mask;  ///< bytes of a dropout mask's element; 0 without dropout
     bool eager;         ///< the score matrix is kept (the CPU has no flash attention with dropout; a ring keeps none)
     bool repeated;      ///< grouped-query attention
@@ -54,19 +55,22 @@ public:
 
     void attention(SavedKind norm_input) {
         after_core_ = false;
-        norm(norm_input);
-        add("q, k, v input", SavedKind::Block, z_.gathered());
+        before(norm_input, "q, k, v input");
+        if (model_.qk_norm) {
+            add("q and k before their norms", SavedKind::Block, z_.e * z_.sb * (z_.q + z_.k));
+            add("q and k norm statistics", SavedKind::Statistics, 4 * z_.sb * (z_.heads + z_.kv_heads), 0);
+        }
         add("q, k and v", SavedKind::Projections, z_.e * z_.sb * (z_.q + 2 * z_.k));
         core();
         after_core_ = true;
         add("output projection input", SavedKind::AttentionOutput, z_.e * z_.sb * z_.q);
         dropout("attention dropout mask");
+        behind();
     }
 
     void mlp(bool t5) {
         in_mlp_ = true;
-        norm(SavedKind::SublayerInput);
-        add("MLP input", SavedKind::Block, z_.gathered());
+        before(SavedKind::SublayerInput, "MLP input");
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
         routed_ = model_.moe();
@@ -75,6 +79,7 @@ public:
         if (model_.moe()) add("expert outputs", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         routed_ = false;
         dropout("MLP dropout mask");
+        behind();
     }
 
     std::vector<SavedTensor> take() { return std::move(tensors_); }
@@ -86,8 +91,27 @@ private:
         if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_, in_mlp_});
     }
 
-    void norm(SavedKind input) {
-        add(input == SavedKind::Input ? "layer input" : "norm input", input, z_.hidden());
+    /// What a sublayer takes in, with the norm before it. Without one it is the residual stream itself, of which
+    /// sequence parallelism gathers a copy.
+    void before(SavedKind input, std::string_view what) {
+        if (norm_before()) {
+            norm(input, input == SavedKind::Input ? "layer input" : "norm input");
+        } else if (input == SavedKind::Input) {
+            add("layer input", input, z_.hidden());
+        }
+        if (norm_before() || z_.sigma > 1 || input != SavedKind::Input) add(what, SavedKind::Block, z_.gathered());
+    }
+
+    void behind() {
+        if (model_.norm_placement != NormPlacement::Pre) norm(SavedKind::Block, "input of the norm behind");
+    }
+
+    bool norm_before() const {
+        return model_.norm_placement == NormPlacement::Pre || model_.norm_placement == NormPlacement::Sandwich;
+    }
+
+    void norm(SavedKind input, std::string_view what) {
+        add(what, input, z_.hidden());
         add("norm statistics", SavedKind::Statistics, share(z_.statistic * z_.sb, z_.sigma), 0);
     }
 

@@ -68,6 +68,11 @@ enum class LayerKind { Decoder, T5Encoder, T5Decoder };
 /// sent to the experts K e s b h, their routes (28 K + 4) s b (weights in fp32; chosen expert, order and token in 8 B),
 /// the experts' inner tensors K times the dense MLP's, their outputs K e s b h.
 ///
+/// With norms on both sides (model.norm_placement sandwich) each sublayer's output, e s b h / σ, and its statistics
+/// stay as well; with norms behind alone (post, deepnorm) those of the sums in place of the inputs of the norms before,
+/// and the first sublayer's input is the layer's. Norms on q and k keep these as they were, e s b (q + k) / t, and 4 B
+/// a head and token.
+///
 /// T5's decoder layers add cross-attention over an encoder output of the same length (kept once for all layers, see
 /// stage_activations); its MLP has a dropout inside.
 std::vector<SavedTensor> saved_tensors(const Plan& plan, LayerKind kind);

@@ -16,21 +16,23 @@ struct LogitSizes {
           all(tokens(plan)),
           piece(share(all, chunks)),
           vocabulary(share(plan.model.vocab_size, plan.layout.tp)),
-          hidden(plan.model.hidden_size) {}
+          hidden(plan.model.hidden_size),
+          pieces(chunks > 1 || (plan.model.z_loss > 0 && plan.layout.tp == 1)) {}
 
     Count copies() const { return 12 * piece * vocabulary; }
     Count head() const { return e * (piece * vocabulary + (vocabulary + piece) * hidden); }
-    /// With several pieces: one piece's logits in fp32 and, below fp32, their gradient and that of the head's matrix.
+    /// In pieces: one piece's logits in fp32 and, below fp32, their gradient and that of the head's matrix.
     Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * (vocabulary * hidden); }
-    /// With several pieces: the gradients that wait for the backward.
+    /// In pieces: the gradients that wait for the backward.
     Count gradients() const { return e * (all * hidden) + 4 * (vocabulary * hidden); }
     /// What a micro-batch keeps that waits for its backward.
-    Count waiting() const { return chunks > 1 ? gradients() : 4 * all * vocabulary; }
+    Count waiting() const { return pieces ? gradients() : 4 * all * vocabulary; }
     /// Bytes of a copy in the dtype, which fp32 does not need.
     std::int64_t half() const { return e < 4 ? e : 0; }
 
     std::int64_t chunks, e;
     Count all, piece, vocabulary, hidden;
+    bool pieces;  ///< head and loss in one, which the z-loss takes as well (on one tensor-parallel rank)
 };
 
 }  // namespace
@@ -46,7 +48,7 @@ struct LogitSizes {
 // matrix in fp32, a sum over the pieces, wait for the backward, of each micro-batch in flight.
 Count logits_peak(const Plan& plan) {
     const LogitSizes z(plan);
-    return z.chunks > 1 ? z.of_piece() + z.gradients() : std::max(z.copies(), z.head());
+    return z.pieces ? z.of_piece() + z.gradients() : std::max(z.copies(), z.head());
 }
 
 namespace {
@@ -54,7 +56,7 @@ namespace {
 std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
     constexpr auto copies = "(4 B log-softmax + 4 B its gradient + 4 B gradient of the fp32 logits)";
     std::string formula;
-    if (z.chunks > 1)
+    if (z.pieces)
         formula = fmt::format(
             "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's "
             "input "
@@ -70,7 +72,7 @@ std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
             "{0} B × (T V + V h + T h), gradients of logits, head and its input = {0} × ({1} × {2} + {2} × {3} + {1} × "
             "{3})",
             z.e, number(z.all), number(z.vocabulary), number(z.hidden));
-    if (in_flight > 1 && z.chunks > 1)
+    if (in_flight > 1 && z.pieces)
         formula += fmt::format(" + {} waiting micro-batches × {}, these gradients", in_flight - 1, number(z.waiting()));
     else if (in_flight > 1)
         formula += fmt::format(" + {} waiting micro-batches × 4 B × {} × {}", in_flight - 1, number(z.all),
@@ -84,7 +86,7 @@ void logits_term(const Plan& plan, std::int64_t in_flight, TermSink& sink) {
     const LogitSizes z(plan);
     sink.add("logits_and_loss", Category::Buffers, logits_peak(plan) + (in_flight - 1) * z.waiting(), [&] {
         return Words{"Logits and loss", logits_formula(z, in_flight),
-                     z.chunks > 1
+                     z.pieces
                          ? "cross-entropy with the head in pieces (Liger Kernel, Hsu et al. 2024); vocabulary split by "
                            "tp (Shoeybi et al. 2019)"
                          : "cross-entropy on fp32 logits, measured on Plimsoll's engine; vocabulary split by tp "

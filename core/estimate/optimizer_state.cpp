@@ -41,7 +41,7 @@ AdafactorElements adafactor_elements(const Plan& plan, const Slice& slice) {
     const AdafactorElements mlp{up * f + h + bias * (up * f + h), up * h + f};
     const Count experts = m.moe() ? share(m.num_experts, plan.layout.ep) : Count(1);
     const AdafactorElements router{m.num_experts, m.moe() ? h : Count(0)};
-    const Count rows = attention.rows + experts * mlp.rows + router.rows + 2 * norm;
+    const Count rows = attention.rows + experts * mlp.rows + router.rows + m.norms_a_layer() * norm + m.qk_norm_size();
     const Count columns = attention.columns + experts * mlp.columns + router.columns;
     const auto decoders = slice.layers - slice.encoder_layers, crossing = m.encoder_decoder() ? decoders : 0;
 

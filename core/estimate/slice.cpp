@@ -32,7 +32,7 @@ LayerSlice layer_slice(const Plan& plan) {
     const Count mlp = (up + 1) * h * f + bias * (up * f + h);
     const Count experts = m.moe() ? share(m.num_experts, plan.layout.ep) * mlp : Count(0);
     const Count routed = m.moe() ? experts + m.num_experts * h : mlp;
-    const Count block = attention + routed + 2 * norm;
+    const Count block = attention + routed + m.norms_a_layer() * norm + m.qk_norm_size();
     return {m.encoder_decoder() ? block + attention + norm : block, m.encoder_decoder() ? block : Count(0), experts,
             std::max(h * q, h * f)};
 }

@@ -110,6 +110,7 @@ std::vector<Problem> check_plan(const Plan& plan) {
     if (problems.found.empty()) check_parallelism(problems, plan);
     check_recipe(problems, plan);
     check_control(problems, plan);
+    check_stability(problems, plan);
     return std::move(problems.found);
 }
 

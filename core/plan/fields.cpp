@@ -94,6 +94,8 @@ void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
     v.number("embedding_lr", optimizer.embedding_lr, {0, 1e3}, "Learning rate of the embeddings, as a multiple");
     v.number("head_lr", optimizer.head_lr, {0, 1e3}, "Learning rate of an untied output head, as a multiple");
     v.number("vector_lr", optimizer.vector_lr, {0, 1e3}, "Learning rate of biases and norms, as a multiple");
+    v.choice("clip_rule", optimizer.clip_rule, clip_rule_names,
+             "Clip all gradients by their common norm, or each tensor by an average of its own (AdaGC)");
 }
 
 void visit_fields(FieldVisitor& v, LrSchedule& lr) {
@@ -165,6 +167,8 @@ void visit_fields(FieldVisitor& v, Training& training) {
     v.integer("checkpoint_every", training.checkpoint_every, at_least_0,
               "Steps between checkpoints; 0 is only at the end");
     v.integer("keep_checkpoints", training.keep_checkpoints, {1, 1'000'000}, "Newest checkpoints kept");
+    v.integer("noise_scale_every", training.noise_scale_every, at_least_0,
+              "Steps between measurements of the gradient noise scale (needs dp or accumulation above 1); 0 is never");
 }
 
 void visit_fields(FieldVisitor& v, ExportSettings& exports) {
@@ -208,6 +212,17 @@ void visit_fields(FieldVisitor& v, Model& model) {
     v.number("norm_eps", model.norm_eps, {0, 1, true}, "Added to the variance in the norms");
     v.number("dropout", model.dropout, {0, 0.99}, "Dropout on embeddings, attention and residual branches");
     v.number("init_std", model.init_std, {0, 10, true}, "Standard deviation of the initial weights");
+    v.choice("norm_placement", model.norm_placement, norm_placement_names,
+             "Norms before attention and MLP, behind their sum with the residual, on both sides, or DeepNorm's");
+    v.flag("qk_norm", model.qk_norm, "Normalise each head of the queries and keys");
+    v.choice("init", model.init, init_names,
+             "Initial weights: GPT-2's, all alike, or the guide's (residual path 1/sqrt(2 layers), output head 0)");
+    v.integer("mup_base_width", model.mup_base_width, at_least_0,
+              "hidden_size at which the learning rate was tuned: muP scales rates and initial weights from it; 0 is "
+              "off");
+    v.number("z_loss", model.z_loss, {0, 1e3}, "Weight of the z-loss on the output logits; 1e-4 is usual, 0 is off");
+    v.number("embedding_gradient", model.embedding_gradient, {0, 1, true},
+             "The embedding's gradient is multiplied by this; 0.1 is GLM-130B's shrink, 1 leaves it");
 }
 
 void visit_fields(FieldVisitor& v, Plan& plan) {

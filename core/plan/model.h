@@ -24,6 +24,23 @@ inline constexpr std::array<std::string_view, 3> position_names{"learned", "rota
 enum class Activation { Gelu, Relu, SwiGlu, GeGlu };
 inline constexpr std::array<std::string_view, 4> activation_names{"gelu", "relu", "swiglu", "geglu"};
 
+/// Where a layer's norms stand, with x the residual stream and f attention or the MLP.
+enum class NormPlacement {
+    Pre,       ///< x + f(norm(x)) (GPT-2, LLaMA)
+    Post,      ///< norm(x + f(x)) (Vaswani 2017)
+    Sandwich,  ///< x + norm(f(norm(x))) (CogView, Ding 2021; Peri-LN, Kim 2025)
+    DeepNorm,  ///< norm(a x + f(x)), a = (2 layers)^(1/4), with initial weights of its own (Wang 2022)
+};
+inline constexpr std::array<std::string_view, 4> norm_placement_names{"pre", "post", "sandwich", "deepnorm"};
+
+/// Initial weights of matrices (core/engine/init.h).
+enum class Init {
+    Gpt2,   ///< normal(0, init_std); what writes to the residual stream smaller by 1 / sqrt(2 layers)
+    Plain,  ///< all normal(0, init_std)
+    Guide,  ///< what writes to the residual stream 1 / sqrt(2 layers), q, k and v 0.02, an output head of its own 0
+};
+inline constexpr std::array<std::string_view, 3> init_names{"gpt2", "plain", "guide"};
+
 struct Model {
     std::string preset;   ///< name of a file in presets/models, or empty
     std::string name;     ///< shown to a person
@@ -52,11 +69,27 @@ struct Model {
     double norm_eps = 1e-5;
     double dropout = 0.0;
     double init_std = 0.02;
+    NormPlacement norm_placement = NormPlacement::Pre;
+    bool qk_norm = false;  ///< an RMSNorm over each head of q and k (Dehghani 2023; Qwen3's form)
+    Init init = Init::Gpt2;
+    /// Above 0: initial weights and learning rates of matrices are those that suit a model of this hidden_size (muP,
+    /// Yang 2022, table 3).
+    std::int64_t mup_base_width = 0;
+    double z_loss = 0;              ///< weight of the mean of (log Σ exp logits)² (PaLM, Chowdhery 2022: 1e-4)
+    double embedding_gradient = 1;  ///< the embedding's gradient is multiplied by it (GLM-130B, Zeng 2022: 0.1)
 
     std::int64_t head_size() const { return head_dim > 0 ? head_dim : (num_heads > 0 ? hidden_size / num_heads : 0); }
     bool gated_mlp() const { return activation == Activation::SwiGlu || activation == Activation::GeGlu; }
     bool moe() const { return num_experts > 0; }
     bool encoder_decoder() const { return family == Family::T5; }
+    /// Norms of the residual stream in a layer.
+    std::int64_t norms_a_layer() const { return norm_placement == NormPlacement::Sandwich ? 4 : 2; }
+    /// Numbers in the norms of q and k in a layer.
+    std::int64_t qk_norm_size() const { return qk_norm ? 2 * head_size() : 0; }
+    /// hidden_size as a multiple of the width that it was tuned for.
+    double width_factor() const {
+        return mup_base_width > 0 ? static_cast<double>(hidden_size) / static_cast<double>(mup_base_width) : 1;
+    }
 
     bool operator==(const Model&) const = default;
 };

@@ -41,7 +41,8 @@ ParameterCounts count_parameters(const Model& model) {
     const Wide stacks = model.encoder_decoder() ? 2 : 1;
     const Wide cross = model.encoder_decoder() ? attention + norm : 0;
     const Wide encoder_layer = model.encoder_decoder() ? attention + mlp + 2 * norm : 0;
-    const Wide layer = attention + mlp + 2 * norm + cross;
+    const Wide norms = model.norms_a_layer() * norm + model.qk_norm_size();
+    const Wide layer = attention + mlp + norms + cross;
     Wide positions = 0;
     if (model.position == Position::Learned) positions = Wide{model.max_position} * hidden;
     if (model.position == Position::Relative) positions = stacks * relative_buckets * model.num_heads;
@@ -55,7 +56,7 @@ ParameterCounts count_parameters(const Model& model) {
     counts.attention = saturated(attention);
     counts.mlp = saturated(mlp);
     counts.expert = model.moe() ? saturated(expert) : 0;
-    counts.norms = saturated(2 * norm);
+    counts.norms = saturated(norms);
     counts.cross_attention = saturated(cross);
     counts.layer = saturated(layer);
     counts.encoder_layer = saturated(encoder_layer);

@@ -117,6 +117,13 @@ struct Numerics {
 enum class OptimizerKind { AdamW, Lamb, Sgd, AdamW8bit, Adafactor };
 inline constexpr std::array<std::string_view, 5> optimizer_names{"adamw", "lamb", "sgd", "adamw-8bit", "adafactor"};
 
+/// What a gradient that is too large is judged and cut by.
+enum class ClipRule {
+    Global,  ///< the norm of all gradients together
+    AdaGc,   ///< each tensor's norm by an average of its own (Wang 2025; core/control/adagc.h)
+};
+inline constexpr std::array<std::string_view, 2> clip_rule_names{"global", "adagc"};
+
 struct Optimizer {
     OptimizerKind kind = OptimizerKind::AdamW;
     double lr = 1e-3;
@@ -130,6 +137,7 @@ struct Optimizer {
     double embedding_lr = 1;    ///< multiples of the learning rate: of the embeddings,
     double head_lr = 1;         ///< of an output head of its own,
     double vector_lr = 1;       ///< and of biases and norms
+    ClipRule clip_rule = ClipRule::Global;
     bool operator==(const Optimizer&) const = default;
 };
 
@@ -257,6 +265,7 @@ struct Training {
     std::string sample_prompt = "In the beginning ";
     std::int64_t checkpoint_every = 100;  ///< 0: only at the end
     std::int64_t keep_checkpoints = 3;
+    std::int64_t noise_scale_every = 0;  ///< steps between measurements of the gradient noise scale; 0: never
     bool operator==(const Training&) const = default;
 };
 

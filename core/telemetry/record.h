@@ -40,6 +40,7 @@ inline constexpr const char* memory = "memory";                        // bytes 
 inline constexpr const char* memory_peak = "memory_peak";
 /// CPU ranks: the step's own.
 inline constexpr const char* memory_step_peak = "memory_step_peak";
+inline constexpr const char* noise_scale = "noise_scale";
 inline constexpr const char* layer_norm_prefix = "grad_norm/";
 }  // namespace series
 

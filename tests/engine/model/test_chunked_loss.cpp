@@ -116,6 +116,26 @@ TEST(ChunkedLoss, GivesGradientsOnlyWhereTheyAreNeeded) {
     EXPECT_LT(relative_error(loss, expected[0]), 1e-6);
 }
 
+TEST(ChunkedLoss, ZLossJoinsTheGradientAndIsGivenApart) {
+    Problem problem(torch::kDouble, 5);
+    constexpr double weight = 0.3;
+    const Tensor logits = at::linear(problem.hidden, problem.weight);
+    const Tensor squares = at::logsumexp(logits, {-1}).square().mean() * weight;
+    (language_model_loss(logits, problem.targets) + squares).backward();
+    const Tensor hidden = problem.hidden.grad().clone(), head = problem.weight.grad().clone();
+    for (const std::int64_t chunks : {1, 5}) {
+        problem.hidden.mutable_grad() = problem.weight.mutable_grad() = Tensor();
+        double value = 0;
+        const Tensor loss =
+            chunked_language_model_loss(problem.hidden, problem.weight, problem.targets, chunks, weight, &value);
+        loss.backward();
+        EXPECT_NEAR(value, squares.item<double>(), 1e-9);
+        EXPECT_NEAR(loss.item<double>(), language_model_loss(logits, problem.targets).item<double>(), 1e-9);
+        EXPECT_LT(relative_error(problem.hidden.grad(), hidden), 1e-12);
+        EXPECT_LT(relative_error(problem.weight.grad(), head), 1e-12);
+    }
+}
+
 TEST(ChunkedLoss, ASecondBackwardPassIsRefused) {
     Problem problem;
     const Tensor loss = chunked_language_model_loss(problem.hidden, problem.weight, problem.targets, 4);

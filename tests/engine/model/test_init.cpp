@@ -46,6 +46,61 @@ TEST(Init, ResidualProjectionsOfLlamaAreSmaller) {
     EXPECT_NEAR(weights.at("model.layers.2.mlp.gate_proj.weight").std().item<double>(), 0.02, 5e-4);
 }
 
+double deviation_of(const std::map<std::string, Tensor>& weights, const std::string& name) {
+    return weights.at(name).std().item<double>();
+}
+
+TEST(Init, SchemesHaveTheirDeviations) {
+    Plan plan;
+    plan.model = model_preset("llama-tiny").value();  // 4 layers
+    const std::string layer = "model.layers.1.";
+    plan.model.init = Init::Plain;
+    EXPECT_NEAR(deviation_of(initial(plan, 1), layer + "self_attn.o_proj.weight"), 0.02, 5e-4);
+    plan.model.init = Init::Guide;
+    plan.model.init_std = 0.05;
+    const auto guide = initial(plan, 1);
+    EXPECT_NEAR(deviation_of(guide, layer + "self_attn.o_proj.weight"), 1 / std::sqrt(8.0), 0.01);
+    EXPECT_NEAR(deviation_of(guide, layer + "mlp.down_proj.weight"), 1 / std::sqrt(8.0), 0.01);
+    EXPECT_NEAR(deviation_of(guide, layer + "self_attn.q_proj.weight"), 0.02, 5e-4);
+    EXPECT_NEAR(deviation_of(guide, layer + "mlp.up_proj.weight"), 0.05, 1e-3);
+    EXPECT_EQ(guide.at("lm_head.weight").abs().max().item<double>(), 0);
+}
+
+TEST(Init, MupFollowsTheWidth) {
+    Plan plan;
+    plan.model = model_preset("llama-tiny").value();
+    plan.model.mup_base_width = plan.model.hidden_size / 4;
+    const auto weights = initial(plan, 1);
+    EXPECT_NEAR(deviation_of(weights, "model.layers.1.mlp.up_proj.weight"), 0.02 / 2, 3e-4);
+    EXPECT_NEAR(deviation_of(weights, "model.embed_tokens.weight"), 0.02, 5e-4);
+    EXPECT_NEAR(deviation_of(weights, "lm_head.weight"), 0.02 / 4, 2e-4);
+    EXPECT_EQ(mup_rate(plan.model, "model.layers.1.mlp.up_proj.weight"), 0.25);
+    EXPECT_EQ(mup_rate(plan.model, "lm_head.weight"), 0.25);
+    EXPECT_EQ(mup_rate(plan.model, "model.embed_tokens.weight"), 1);
+}
+
+TEST(Init, DeepNormIsXaviersWithAGain) {
+    for (const char* preset : {"gpt2-tiny", "llama-tiny"}) {
+        Plan plan;
+        plan.model = model_preset(preset).value();
+        plan.model.norm_placement = NormPlacement::DeepNorm;
+        const auto weights = initial(plan, 1);
+        const double h = static_cast<double>(plan.model.hidden_size);
+        const double gain = std::pow(8.0 * static_cast<double>(plan.model.num_layers), -0.25);
+        const double xavier = std::sqrt(2 / (2 * h));
+        if (std::string(preset) == "gpt2-tiny") {
+            const Tensor fused = weights.at("transformer.h.0.attn.c_attn.weight");
+            const std::int64_t width = plan.model.hidden_size;
+            EXPECT_NEAR(fused.narrow(1, 0, 2 * width).std().item<double>(), xavier, 0.03 * xavier);
+            EXPECT_NEAR(fused.narrow(1, 2 * width, width).std().item<double>(), gain * xavier, 0.03 * xavier);
+            EXPECT_NEAR(deviation_of(weights, "transformer.h.0.attn.c_proj.weight"), gain * xavier, 0.03 * xavier);
+        } else {
+            EXPECT_NEAR(deviation_of(weights, "model.layers.0.self_attn.q_proj.weight"), xavier, 0.03 * xavier);
+            EXPECT_NEAR(deviation_of(weights, "model.layers.0.self_attn.o_proj.weight"), gain * xavier, 0.03 * xavier);
+        }
+    }
+}
+
 TEST(Init, SameSeedSameWeightsOnAnyNumberOfThreads) {
     Plan plan;
     plan.model = model_preset("llama-tiny").value();
