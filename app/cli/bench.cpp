@@ -2,6 +2,7 @@
 // plimsoll bench: variants of a plan, measured in real short runs.
 #include "app/cli/bench_calibrate.h"
 #include "app/cli/bench_report.h"
+#include "app/cli/bench_studies.h"
 #include "app/cli/plan_arguments.h"
 #include "app/cli/terminal.h"
 #include "core/plan/parameters.h"
@@ -133,7 +134,7 @@ void add_bench(CLI::App& app, Work& work) {
     bench->add_flag("--json", calibration->json, "With --calibrate: JSON")->needs("--calibrate");
     bench->callback([calibration, bench, &work] {
         if (!bench->get_subcommands().empty()) return;
-        if (!calibration->calibrate) throw CLI::RequiredError("train, buckets or --calibrate");
+        if (!calibration->calibrate) throw CLI::RequiredError("train, buckets, depth, optimizers or --calibrate");
         work = [calibration] { return calibrate(*calibration); };
     });
 
@@ -158,6 +159,8 @@ void add_bench(CLI::App& app, Work& work) {
     const auto of_buckets = std::make_shared<Arguments>();
     add_common(*buckets, *of_buckets, {});
     buckets->callback([of_buckets, &work] { work = [of_buckets] { return bench_buckets(*of_buckets); }; });
+    add_bench_depth(*bench, work);
+    add_bench_optimizers(*bench, work);
 }
 
 }  // namespace plimsoll::cli

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/bench_measure.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/short_run.h"
 #include "app/cli/terminal.h"
-#include "core/base/file.h"
 #include "core/estimate/estimate.h"
-#include "core/run/run_telemetry.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -22,48 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Gone at the end, whatever happened.
-class TemporaryFolder {
-public:
-    static Result<TemporaryFolder> make() {
-        std::error_code error;
-        const fs::path parent = fs::temp_directory_path(error);
-        std::string pattern = (parent / "plimsoll-bench-XXXXXX").string();
-        if (error || ::mkdtemp(pattern.data()) == nullptr) {
-            return bad_input("cannot make a folder in {}: {}; set TMPDIR to another place", parent.string(),
-                             error ? error.message() : errno_text(errno));
-        }
-        return TemporaryFolder(pattern);
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        if (!path_.empty()) fs::remove_all(path_, ignored);
-    }
-    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-    const fs::path& path() const { return path_; }
-
-private:
-    explicit TemporaryFolder(fs::path path) : path_(std::move(path)) {}
-    fs::path path_;
-};
-
-void show(const std::string& text) {
-    if (is_terminal(stderr)) {
-        fmt::print(stderr, "\r{}\x1b[K", text);
-    } else if (!text.empty()) {
-        fmt::print(stderr, "{}\n", text);
-    }
-    std::fflush(stderr);
-}
-
 Bytes last(const Pyramid& line) { return static_cast<Bytes>(line.value(line.size() - 1)); }
 
-Result<void> take_figures(const RunFolder& run, const Variant& variant, Measured& into) {
-    RunTelemetry telemetry(run);
-    while (telemetry.poll() && !telemetry.at_end()) {
-    }
-    const SeriesStore& store = telemetry.series();
+Result<void> take_figures(const SeriesStore& store, const Variant& variant, Measured& into) {
     const auto ranks = static_cast<std::size_t>(variant.plan.layout.world_size());
     const Pyramid* rate = store.find(series::tokens_per_second);
     const Pyramid* loss = store.find(series::loss);
@@ -99,17 +56,10 @@ Result<void> take_figures(const RunFolder& run, const Variant& variant, Measured
 }
 
 Result<void> run_once(const Variant& variant, Measured& into) {
-    const auto folder = TemporaryFolder::make();
-    if (!folder) return tl::unexpected(folder.error());
-    const auto run = RunFolder::create(folder->path() / "run", variant.plan, false);
-    if (!run) return tl::unexpected(run.error());
-    SupervisorOptions options;
-    options.wants_stop = [] { return interrupts > 0; };
-    const auto state = supervise(*run, options);
-    if (interrupts > 0) return failed("stopped; nothing of the runs is kept");
-    if (!state) return tl::unexpected(state.error());
-    if (state->status != RunStatus::Finished) return failed("variant \"{}\": {}", variant.name, state->reason);
-    return take_figures(*run, variant, into);
+    return run_shortly(variant.plan, [&](const RunTelemetry& records, const RunState& end) -> Result<void> {
+        if (end.status != RunStatus::Finished) return failed("variant \"{}\": {}", variant.name, end.reason);
+        return take_figures(records.series(), variant, into);
+    });
 }
 
 }  // namespace
@@ -146,15 +96,15 @@ Result<std::vector<Measured>> measure(const std::vector<Variant>& variants, std:
     count_interrupts();
     for (std::int64_t round = 1; round <= rounds; ++round) {
         for (std::size_t v = 0; v < variants.size(); ++v) {
-            show(fmt::format("round {} of {}: {} ({} of {}) …", round, rounds, variants[v].name, v + 1,
-                             variants.size()));
+            show_progress(fmt::format("round {} of {}: {} ({} of {}) …", round, rounds, variants[v].name, v + 1,
+                                      variants.size()));
             auto done = run_once(variants[v], all[v]);
             if (done) continue;
-            if (is_terminal(stderr)) show("");
+            if (is_terminal(stderr)) show_progress("");
             return tl::unexpected(done.error());
         }
     }
-    if (is_terminal(stderr)) show("");
+    if (is_terminal(stderr)) show_progress("");
     return all;
 }
 

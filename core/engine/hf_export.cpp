@@ -74,6 +74,11 @@ Json hf_config(const Plan& plan) {
     } else {
         put_llama_like(config, plan.model);
     }
+    // No class of transformers computes these; export_hf_folder() says so.
+    if (plan.model.norm_placement != NormPlacement::Pre || plan.model.qk_norm) {
+        config.erase("architectures");
+        config["model_type"] = "plimsoll";
+    }
     config["vocab_size"] = plan.model.vocab_size;
     config["tie_word_embeddings"] = plan.model.tied_head;
     config["initializer_range"] = plan.model.init_std;

@@ -163,6 +163,12 @@ Result<HfFolder> export_hf_folder(const fs::path& checkpoint, const fs::path& ou
     const auto total = static_cast<Bytes>(from->size() - header->data);
     const auto config = read_json(checkpoint / config_file, 4 * MiB);
     if (!config) return tl::unexpected(config.error());
+    if (config->value("model_type", "") == "plimsoll") {
+        return bad_input(
+            "{} is of a model with norms behind its sublayers or on q and k (model.norm_placement, model.qk_norm), for "
+            "which transformers has no class; its weights are in model.safetensors there",
+            checkpoint.string());
+    }
     if (auto fits = check_place(out, total); !fits) return tl::unexpected(fits.error());
 
     const auto shards = shards_of(header->places, static_cast<std::uint64_t>(options.shard_size));

@@ -82,14 +82,12 @@ TEST(AdaGc, HoldsEachTensorToItsAverage) {
 TEST(AdaGc, ClipsAlikeUnderEveryLayout) {
     // Past its warmup of 100 updates; a rate so low that no rounding grows meanwhile.
     const std::string settings = "optimizer.lr=1e-6 optimizer.clip_rule=adagc";
-    for (const char* preset : {"gpt2", "llama-2-70b"}) {
-        const LayoutRun one = run(preset, settings, 110), common = run(preset, "optimizer.lr=1e-6", 110);
-        EXPECT_GT(largest_difference(one.optimizer, common.optimizer), 1e-4) << "tensors are clipped apart";
-        for (const char* layout : {"dp=2 zero=1", "dp=2 zero=3", "tp=2 sp", "tp=2 pp=2"}) {
-            const LayoutRun other = run(preset, fmt::format("{} {}", layout, settings), 110);
-            EXPECT_LT(largest_difference(other.optimizer, one.optimizer), 2e-5) << preset << " " << layout;
-            EXPECT_LT(largest_difference(other.weights, one.weights), 1e-5) << preset << " " << layout;
-        }
+    const LayoutRun one = run("llama-2-70b", settings, 110), common = run("llama-2-70b", "optimizer.lr=1e-6", 110);
+    EXPECT_GT(largest_difference(one.optimizer, common.optimizer), 1e-4) << "tensors are clipped apart";
+    for (const char* layout : {"dp=2 zero=3", "tp=2 sp pp=2"}) {
+        const LayoutRun other = run("llama-2-70b", fmt::format("{} {}", layout, settings), 110);
+        EXPECT_LT(largest_difference(other.optimizer, one.optimizer), 2e-5) << layout;
+        EXPECT_LT(largest_difference(other.weights, one.weights), 1e-5) << layout;
     }
 }
 

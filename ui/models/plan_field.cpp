@@ -50,6 +50,12 @@ constexpr Label labels[] = {
     {"model.norm_eps", QT_TRANSLATE_NOOP("PlanField", "Norm epsilon")},
     {"model.dropout", QT_TRANSLATE_NOOP("PlanField", "Dropout")},
     {"model.init_std", QT_TRANSLATE_NOOP("PlanField", "Initial deviation")},
+    {"model.norm_placement", QT_TRANSLATE_NOOP("PlanField", "Norms stand")},
+    {"model.qk_norm", QT_TRANSLATE_NOOP("PlanField", "Norms on q and k")},
+    {"model.init", QT_TRANSLATE_NOOP("PlanField", "Initial weights")},
+    {"model.mup_base_width", QT_TRANSLATE_NOOP("PlanField", "muP base width, 0: off")},
+    {"model.z_loss", QT_TRANSLATE_NOOP("PlanField", "z-loss weight")},
+    {"model.embedding_gradient", QT_TRANSLATE_NOOP("PlanField", "Embedding gradient, times")},
     {"cluster.gpu", QT_TRANSLATE_NOOP("PlanField", "GPU")},
     {"cluster.gpus_per_node", QT_TRANSLATE_NOOP("PlanField", "GPUs a node")},
     {"cluster.nodes", QT_TRANSLATE_NOOP("PlanField", "Nodes")},
@@ -104,6 +110,7 @@ constexpr Label labels[] = {
     {"optimizer.embedding_lr", QT_TRANSLATE_NOOP("PlanField", "Embeddings' rate, times")},
     {"optimizer.head_lr", QT_TRANSLATE_NOOP("PlanField", "Head's rate, times")},
     {"optimizer.vector_lr", QT_TRANSLATE_NOOP("PlanField", "Biases' and norms' rate, times")},
+    {"optimizer.clip_rule", QT_TRANSLATE_NOOP("PlanField", "Clip by")},
     {"lr.kind", QT_TRANSLATE_NOOP("PlanField", "Shape")},
     {"lr.warmup_steps", QT_TRANSLATE_NOOP("PlanField", "Warmup steps")},
     {"lr.warmup_fraction", QT_TRANSLATE_NOOP("PlanField", "Warmup share, 0: steps")},
@@ -150,6 +157,7 @@ constexpr Label labels[] = {
     {"training.sample_prompt", QT_TRANSLATE_NOOP("PlanField", "Sample prompt")},
     {"training.checkpoint_every", QT_TRANSLATE_NOOP("PlanField", "Checkpoint every")},
     {"training.keep_checkpoints", QT_TRANSLATE_NOOP("PlanField", "Checkpoints kept")},
+    {"training.noise_scale_every", QT_TRANSLATE_NOOP("PlanField", "Noise scale every")},
     {"export.deepspeed_release", QT_TRANSLATE_NOOP("PlanField", "DeepSpeed release")},
 };
 

@@ -41,10 +41,10 @@ RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), p
     middle->addWidget(rate_);
     middle->addStretch(1);
 
-    const QStringList records{
-        QStringLiteral("training.layer_norms_every"), QStringLiteral("training.validate_every"),
-        QStringLiteral("training.sample_every"),      QStringLiteral("training.sample_prompt"),
-        QStringLiteral("training.checkpoint_every"),  QStringLiteral("training.keep_checkpoints")};
+    const QStringList records{QStringLiteral("training.layer_norms_every"), QStringLiteral("training.validate_every"),
+                              QStringLiteral("training.sample_every"),      QStringLiteral("training.sample_prompt"),
+                              QStringLiteral("training.checkpoint_every"),  QStringLiteral("training.keep_checkpoints"),
+                              QStringLiteral("training.noise_scale_every")};
     QVBoxLayout* right = addColumn(1);
     Card* guard = form(tr("Gradient guard"), keysOf(QStringLiteral("guard")));
     guard->setFact(tr("actions in order, on anomalies"));
