@@ -62,6 +62,7 @@ void add_changes(const PlanFacts& facts, const std::vector<Variant>& winners, Fi
 
 void check_communication(const PlanFacts& facts, Sheet& sheet) {
     if (facts.plan.layout.world_size() == 1) return sheet.fine("communication", "one rank");
+    if (!facts.hardware) return sheet.unknown("communication", facts.no_speed);
     const Seconds step = facts.time.total();
     std::string parts;
     double sum = 0;
@@ -160,6 +161,7 @@ void check_nodes(const PlanFacts& facts, Sheet& sheet) {
 void check_bubble(const PlanFacts& facts, Sheet& sheet) {
     const Layout& l = facts.plan.layout;
     if (l.pp == 1) return sheet.fine("bubble", "no pipeline");
+    if (!facts.hardware) return sheet.unknown("bubble", facts.no_speed);
     const double bubble = facts.time.of(TimePart::Bubble) / facts.time.total();
     const std::string words =
         fmt::format("{} of a step, with {} micro-batches over {} stages", percent(bubble), l.accumulation, l.pp);
@@ -200,10 +202,6 @@ void check_bubble(const PlanFacts& facts, Sheet& sheet) {
 void check_links(const PlanFacts& facts, Sheet& sheet) {
     check_overlap(facts, sheet);
     check_nodes(facts, sheet);
-    if (!facts.hardware) {
-        for (const char* item : {"communication", "bubble"}) sheet.unknown(item, facts.no_speed);
-        return;
-    }
     check_communication(facts, sheet);
     check_bubble(facts, sheet);
 }

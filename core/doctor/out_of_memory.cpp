@@ -89,10 +89,11 @@ void tell_plan(const PlanFacts& plan, Finding& finding) {
                         remedy.reason)};
     };
     if (plan.remedies.set) finding.changes.push_back(change_of(*plan.remedies.set));
-    // What saves too little is no answer to a rank that ran out.
-    for (const Remedy& remedy : plan.remedies.changes)
-        if (finding.changes.size() < most_changes && remedy.saves * 20 >= fullest.total())
-            finding.changes.push_back(change_of(remedy));
+    // What saves too little is no answer to a rank that ran out; what rounds otherwise comes last.
+    for (const bool exact : {true, false})
+        for (const Remedy& remedy : plan.remedies.changes)
+            if (remedy.exact == exact && finding.changes.size() < most_changes && remedy.saves * 20 >= fullest.total())
+                finding.changes.push_back(change_of(remedy));
 }
 
 }  // namespace

@@ -100,8 +100,8 @@ void check_bad_data(const RunFacts& run, Sheet& sheet) {
                  fmt::format("{} {} a step go bad: sequences {:.0f} to {:.0f} {}.", batches.size(),
                              batches.size() == 1 ? "batch made" : "batches made", from, from + batch - 1,
                              batches.size() == 1 ? "are in it" : "are in the first"),
-                 {fmt::format("Steps {}; look at these sequences of {} for text that is broken, repeated or empty.",
-                              steps_words(bad).substr(bad.size() == 1 ? 5 : 6), run.plan.data.path),
+                 {fmt::format("Seen at {}: look at these sequences of {} for text that is broken, repeated or empty.",
+                              steps_words(bad), run.plan.data.path),
                   again ? std::string("The same batch did it again after a rollback: it is the data.")
                         : std::string("Each batch was met once, so that data and learning rate cannot be told apart.")},
                  {{{"guard.rollback=true", "guard.every=1"}, "a bad batch is left out of the run that goes on"}},

@@ -144,7 +144,8 @@ void check_spikes(const RunFacts& run, const Curve& loss, Sheet& sheet) {
     for (const Event* event : run.events("loss_spike")) spikes.push_back(event);
     const double looked =
         static_cast<double>(loss.size()) / static_cast<double>(std::max<std::int64_t>(run.plan.guard.every, 1));
-    const double share = static_cast<double>(spikes.size()) / std::max(looked, 1.0);
+    if (looked < 1) return sheet.unknown("spikes", "the guard has looked at no step yet: guard.every");
+    const double share = static_cast<double>(spikes.size()) / looked;
     const std::string words = fmt::format("{} in {:.0f} steps that the guard looked at", spikes.size(), looked);
     if (spikes.size() < least_spikes || share < many_spikes) return sheet.fine("spikes", words);
     Finding finding{

@@ -45,16 +45,17 @@ void check_micro_batch(const PlanFacts& facts, Sheet& sheet) {
                                  next->faster < 0 ? "slower" : "faster", next->safe ? "" : " and would not fit");
         return sheet.fine("micro-batch", words);
     }
-    Finding finding{"small-micro-batch",
-                    Severity::Advice,
-                    "micro-batch",
-                    fmt::format("A micro-batch of {} {} too small to fill the {}.", l.micro_batch,
-                                l.micro_batch == 1 ? "sequence is" : "sequences is", facts.plan.cluster.gpu),
-                    {fmt::format("{} tokens at once: {} of a step waits for launches, and products of few rows leave "
-                                 "multiprocessors idle.",
-                                 format_count(tokens), percent(facts.time.of(TimePart::Launch) / facts.time.total()))},
-                    {},
-                    model_of_time};
+    Finding finding{
+        "small-micro-batch",
+        Severity::Advice,
+        "micro-batch",
+        fmt::format("A micro-batch of {} {} too small to fill the {}.", l.micro_batch,
+                    l.micro_batch == 1 ? "sequence is" : "sequences is", facts.plan.cluster.gpu),
+        {fmt::format("{} tokens at once. Products of few rows leave multiprocessors idle, and kernels that end "
+                     "soon wait for the next launch ({} of a step).",
+                     format_count(tokens), percent(facts.time.of(TimePart::Launch) / facts.time.total()))},
+        {},
+        model_of_time};
     for (const Variant& winner : winners)
         finding.changes.push_back(
             {winner.settings, fmt::format("{} more tokens a second; {} of {} a rank{}", percent(winner.faster),
@@ -66,6 +67,7 @@ void check_micro_batch(const PlanFacts& facts, Sheet& sheet) {
 void check_recomputation(const PlanFacts& facts, Sheet& sheet) {
     const Layout& l = facts.plan.layout;
     if (l.recompute == Recompute::None) return sheet.fine("recompute-needed", "nothing is recomputed");
+    if (!facts.hardware) return sheet.unknown("recompute-needed", facts.no_speed);
     std::vector<Settings> less{{"layout.recompute=none"}, {"layout.recompute=selective"}};
     if (l.recompute != Recompute::Mlp) less.push_back({"layout.recompute=mlp"});
     if (l.recompute == Recompute::Full)
@@ -94,6 +96,7 @@ void check_recomputation(const PlanFacts& facts, Sheet& sheet) {
 
 void check_attention(const PlanFacts& facts, Sheet& sheet) {
     if (facts.plan.numerics.attention == Attention::Flash) return sheet.fine("attention", "flash");
+    if (!facts.hardware) return sheet.unknown("attention", facts.no_speed);
     const auto flash = variant_of(facts, {"numerics.attention=flash"});
     const Bytes saves = flash ? facts.total() - flash->total : 0;
     if (!flash || (flash->faster <= worth_telling && saves * 20 <= facts.total()))
@@ -132,11 +135,8 @@ void check_tensor_cores(const PlanFacts& facts, Sheet& sheet) {
 
 void check_speed(const PlanFacts& facts, Sheet& sheet) {
     check_tensor_cores(facts, sheet);
-    if (!facts.hardware) {
-        for (const char* item : {"micro-batch", "recompute-needed", "attention"}) sheet.unknown(item, facts.no_speed);
-        return;
-    }
-    check_micro_batch(facts, sheet);
+    if (!facts.hardware) sheet.unknown("micro-batch", facts.no_speed);
+    if (facts.hardware) check_micro_batch(facts, sheet);
     check_recomputation(facts, sheet);
     check_attention(facts, sheet);
 }

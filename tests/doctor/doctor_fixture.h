@@ -64,7 +64,7 @@ inline void expect_found(const Plan& plan, const Diagnosis& diagnosis, const std
     std::string all = finding->title;
     for (const std::string& sentence : finding->evidence) all += " " + sentence;
     EXPECT_THAT(all, ::testing::HasSubstr(words));
-    if (with_change) EXPECT_FALSE(finding->changes.empty()) << kind;
+    EXPECT_TRUE(!with_change || !finding->changes.empty()) << kind;
 }
 
 inline void expect_fine(const Plan& plan, const Diagnosis& diagnosis, const std::string& id) {

