@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/calibration/peak_record.h"
+#include "core/doctor/dry_run_peak.h"
 #include "core/doctor/run_checks.h"
 #include "core/doctor/tensor_of_size.h"
 
@@ -131,11 +132,12 @@ void check_out_of_memory(const RunFacts& run, const PlanFacts* plan, Sheet& shee
         }
         tell_memory_then(run, rank, finding.evidence);
         if (auto waited = where_others_waited(run); !waited.empty()) finding.evidence.push_back(std::move(waited));
-        finding.evidence.push_back(
-            fmt::format("`plimsoll dry-run {} --rank {}` names each op and tensor that stands at "
-                        "the peak.",
-                        run.run.plan_path().string(), rank));
-        if (plan != nullptr) tell_plan(*plan, finding);
+        if (plan != nullptr) {
+            for (std::string& sentence : dry_run_peak(run.plan, rank)) finding.evidence.push_back(std::move(sentence));
+            finding.evidence.push_back(fmt::format("`plimsoll dry-run {} --rank {}` shows all that stands at the peak.",
+                                                   run.run.plan_path().string(), rank));
+            tell_plan(*plan, finding);
+        }
         sheet.found(std::move(finding));
     }
     const auto measured = read_peak(run.run);

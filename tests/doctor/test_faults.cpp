@@ -66,11 +66,20 @@ TEST_F(DoctorOfFaults, ARankWithoutMemoryIsNamed) {
     const Diagnosis diagnosis = trained("oom@step=3,rank=1");
     expect_found(plan, diagnosis, "out-of-memory", "Rank 1 ran out of memory in step 3.");
     EXPECT_THAT(finding_of(diagnosis, "out-of-memory")->changes[0].reason, HasSubstr("saves"));
+    // Which op's tensors stand at the peak, by a dry run.
+    expect_found(plan, diagnosis, "out-of-memory", "A dry run of the rank has its peak of ");
+    expect_found(plan, diagnosis, "out-of-memory", "of aten::mm in forward 0");
 }
 
 TEST_F(DoctorOfFaults, ASlowRankOfAPipelineIsNamed) {
     const std::vector<std::string> piped{"layout.dp=1", "layout.pp=2", "layout.micro_batch=4", "layout.accumulation=4"};
     expect_found(plan, trained("slow-rank@step=1,rank=1,ms=400", piped), "straggler", "Rank 1 is");
+}
+
+TEST_F(DoctorOfFaults, APipelineOfEqualRanksHasNoStraggler) {
+    const Diagnosis diagnosis = trained(
+        "slow-rank@step=1000,rank=1", {"layout.dp=1", "layout.pp=2", "layout.micro_batch=4", "layout.accumulation=4"});
+    expect_fine(plan, diagnosis, "straggler");
 }
 
 TEST_F(DoctorOfFaults, SlowRanksThatShareGradientsAreSaidToBeUnknown) {
