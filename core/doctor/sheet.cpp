@@ -35,6 +35,13 @@ void Sheet::say(std::string_view item, ItemVerdict verdict, std::string words) {
 
 void Sheet::found(Finding finding) {
     std::erase_if(finding.changes, [&](const FindingChange& change) { return !works(plan_, change.settings); });
+    std::vector<FindingChange> once;
+    for (FindingChange& change : finding.changes) {
+        const bool known = std::any_of(once.begin(), once.end(),
+                                       [&](const FindingChange& each) { return each.settings == change.settings; });
+        if (!known) once.push_back(std::move(change));
+    }
+    finding.changes = std::move(once);
     say(finding.item, ItemVerdict::Found, finding.title);
     findings_.push_back(std::move(finding));
 }

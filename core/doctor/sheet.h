@@ -18,7 +18,7 @@ public:
     void fine(std::string_view item, std::string words) { say(item, ItemVerdict::Fine, std::move(words)); }
     void unknown(std::string_view item, std::string why) { say(item, ItemVerdict::Unknown, std::move(why)); }
     /// Its title becomes the line's words. Changes that leave the plan impossible or as it is, or that the engine
-    /// cannot train though it can train the plan, are dropped.
+    /// cannot train though it can train the plan, are dropped, and so are repeated ones.
     void found(Finding finding);
 
     /// Findings worst first, then in the checklist's order; lines of which nobody said anything say `unsaid`.

@@ -43,6 +43,10 @@ inline void expect_sound(const Plan& plan, const Diagnosis& diagnosis) {
         EXPECT_FALSE(finding.evidence.empty()) << finding.kind;
         EXPECT_EQ(item_of(diagnosis, finding.item).verdict, ItemVerdict::Found) << finding.kind;
         for (const FindingChange& change : finding.changes) {
+            EXPECT_EQ(std::count_if(finding.changes.begin(), finding.changes.end(),
+                                    [&](const FindingChange& each) { return each.settings == change.settings; }),
+                      1)
+                << finding.kind << " gives a change twice: " << change.settings.front();
             const auto changed = with_settings(plan, change.settings);
             ASSERT_TRUE(changed) << finding.kind << ": " << changed.error().message;
             EXPECT_FALSE(*changed == plan) << finding.kind << " changes nothing: " << change.settings.front();

@@ -21,14 +21,14 @@ protected:
         put_contents(folder / "corpus.txt", text);
     }
 
-    /// Trains llama-tiny for 12 steps; the run's diagnosis and plan.
+    /// Trains llama-tiny for 6 steps; the run's diagnosis and plan.
     Diagnosis trained(const std::string& fault, const std::vector<std::string>& settings = {}) {
         ProcessOptions options;
         options.arguments = {PLIMSOLL_BIN_DIR "/plimsoll",
                              "train",
                              "cpu-demo",
                              "--steps",
-                             "12",
+                             "6",
                              "--data",
                              (folder / "corpus.txt").string(),
                              "--run",
@@ -73,7 +73,7 @@ TEST_F(DoctorOfFaults, ARankWithoutMemoryIsNamed) {
 
 TEST_F(DoctorOfFaults, ASlowRankOfAPipelineIsNamed) {
     const std::vector<std::string> piped{"layout.dp=1", "layout.pp=2", "layout.micro_batch=4", "layout.accumulation=4"};
-    expect_found(plan, trained("slow-rank@step=1,rank=1,ms=400", piped), "straggler", "Rank 1 is");
+    expect_found(plan, trained("slow-rank@step=1,rank=1,ms=200", piped), "straggler", "Rank 1 is");
 }
 
 TEST_F(DoctorOfFaults, APipelineOfEqualRanksHasNoStraggler) {

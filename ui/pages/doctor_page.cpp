@@ -8,6 +8,7 @@
 
 #include "ui/pages/finding_card.h"
 #include "ui/widgets/card.h"
+#include "ui/widgets/combo_box.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/wrap_label.h"
 
@@ -16,7 +17,7 @@ namespace plimsoll::ui {
 DoctorPage::DoctorPage(PlanModel* plan, RunModel* run, QWidget* parent)
     : Page(tr("Doctor"), parent),
       model_(plan, run),
-      subject_(new QComboBox(this)),
+      subject_(new ComboBox(this)),
       summary_(new WrapLabel(this)),
       status_(new WrapLabel(this)),
       checklist_(new QTextBrowser(this)) {

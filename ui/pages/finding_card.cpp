@@ -11,6 +11,8 @@ namespace plimsoll::ui {
 
 namespace {
 
+constexpr int applyWidth = 68;  // the texts beside them begin at one line
+
 const char* toneOf(Severity severity) {
     return severity == Severity::Error ? "bad" : severity == Severity::Warning ? "warn" : "accent";
 }
@@ -38,7 +40,7 @@ FindingCard::FindingCard(const Finding& finding, DoctorModel* model, QWidget* pa
         body()->addWidget(words(QString::fromStdString(sentence), this));
     for (const FindingChange& change : finding_.changes) addChange(change);
     if (!finding.source.empty()) {
-        auto* source = words(QString::fromStdString(finding.source), this);
+        auto* source = words(tr("Source: %1").arg(QString::fromStdString(finding.source)), this);
         source->setProperty("tone", "muted");
         body()->addWidget(source);
     }
@@ -51,6 +53,7 @@ void FindingCard::addChange(const FindingChange& change) {
     auto* apply = new QPushButton(tr("Apply"), this);
     apply->setAccessibleName(tr("Apply %1").arg(settingsText(change)));
     apply->setToolTip(tr("Changes the plan as one step that can be undone"));
+    apply->setMinimumWidth(applyWidth);
     if (buttons_.isEmpty()) apply->setProperty("primary", true);
     const int index = static_cast<int>(buttons_.size());
     connect(apply, &QPushButton::clicked, this,
