@@ -84,9 +84,11 @@ void check_bad_data(const RunFacts& run, Sheet& sheet) {
     for (const char* kind : {"nonfinite", "loss_spike"})
         for (const Event* event : run.events(kind))
             if (number_in(*event, "samples")) bad.push_back(event);
+    for (const Event* event : run.events("spike"))
+        if (number_in(*event, "samples") && text_in(*event, "action") == "roll_back") bad.push_back(event);
     if (bad.empty()) {
         if (run.curve(series::loss).size() == 0) return sheet.unknown("bad-data", "no step was recorded");
-        return sheet.fine("bad-data", "no batch made a step stand out in its loss");
+        return sheet.fine("bad-data", "no batch made a loss stand out or led to a rollback");
     }
     std::set<double> batches;
     for (const Event* event : bad) batches.insert(*number_in(*event, "samples"));

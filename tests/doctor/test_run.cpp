@@ -220,6 +220,8 @@ TEST_F(DoctorOfRuns, ARankWithLongerStepsIsNamed) {
 }
 
 TEST_F(DoctorOfRuns, RollbacksAreTold) {
+    add_event("spike", 40, {{"samples", 624}, {"action", "roll_back"}});
+    EXPECT_THAT(found("bad-batches").title, HasSubstr("sequences 624 to 639"));
     add_event("rollback", 30, {{"from", 40}, {"to", 30}}, "Rolled back from step 40 to the checkpoint of step 30.");
     EXPECT_EQ(found("rollbacks").evidence[0], "Rolled back from step 40 to the checkpoint of step 30.");
 }
