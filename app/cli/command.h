@@ -33,6 +33,7 @@ void add_lessons(CLI::App& app, Work& work);
 void add_import(CLI::App& app, Work& work);
 void add_train(CLI::App& app, Work& work);
 void add_watch(CLI::App& app, Work& work);
+void add_doctor(CLI::App& app, Work& work);
 void add_runs(CLI::App& app, Work& work);     ///< runs and stop
 void add_presets(CLI::App& app, Work& work);  ///< presets and schema
 void add_machine(CLI::App& app, Work& work);

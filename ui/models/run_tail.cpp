@@ -35,10 +35,12 @@ std::optional<int> rankOf(const std::string& file_name) {
     return rank;
 }
 
-// Cuts a batch into batches of few points; the fork and the units go with the first, the events with the last.
+// Cuts a batch into batches of few points; the fork, what it left and the units go with the first, the events with the
+// last.
 std::vector<TelemetryBatch> cut(TelemetryBatch batch) {
     std::vector<TelemetryBatch> parts(1);
     parts.back().fork = batch.fork;
+    parts.back().left = std::move(batch.left);
     parts.back().units = std::move(batch.units);
     std::size_t held = 0;
     for (auto& [name, points] : batch.points) {

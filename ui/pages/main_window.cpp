@@ -13,6 +13,7 @@
 #include "ui/models/run_model.h"
 #include "ui/pages/close_dialog.h"
 #include "ui/pages/data_page.h"
+#include "ui/pages/doctor_page.h"
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
@@ -106,6 +107,8 @@ void MainWindow::makePages() {
     pages_->addWidget(new RecipePage(&plan_, pages_));
     pages_->addWidget(new DataPage(&plan_, pages_));
     pages_->addWidget(watch_page_);
+    doctor_page_ = new DoctorPage(&plan_, run_, pages_);
+    pages_->addWidget(doctor_page_);
     pages_->addWidget(export_page_);
     lessons_page_ = new LessonsPage(&plan_, pages_);
     pages_->addWidget(lessons_page_);

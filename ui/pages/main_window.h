@@ -17,6 +17,7 @@ class QMenu;
 namespace plimsoll::ui {
 
 class Banner;
+class DoctorPage;
 class ExportPage;
 class HardwarePage;
 class LessonsPage;
@@ -69,6 +70,7 @@ public:
     LessonsPage* lessonsPage() const { return lessons_page_; }
     ExportPage* exportPage() const { return export_page_; }
     WatchPage* watchPage() const { return watch_page_; }
+    DoctorPage* doctorPage() const { return doctor_page_; }
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -118,6 +120,7 @@ private:
     LessonsPage* lessons_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
+    DoctorPage* doctor_page_ = nullptr;
     QString refused_;       ///< why the plan was not trained, while that is shown
     bool closing_ = false;  ///< the person knows that the run goes on
     bool was_under_way_ = false;

@@ -29,6 +29,7 @@ constexpr Entry entries[] = {
     {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr, "Ctrl+6"},
     {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr, "Ctrl+7"},
     {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN"), "Ctrl+8"},
+    {PageId::Doctor, QT_TRANSLATE_NOOP("Navigation", "Doctor"), nullptr, "Ctrl+Shift+D"},
     {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE"), "Ctrl+9"},
     {PageId::Lessons, QT_TRANSLATE_NOOP("Navigation", "Lessons"), QT_TRANSLATE_NOOP("Navigation", "LEARN"), "Ctrl+0"},
 };

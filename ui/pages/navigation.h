@@ -8,12 +8,12 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Pipeline, Planner, Memory, Recipe, Data, Watch, Export, Lessons };
-inline constexpr int pageCount = 11;
+enum class PageId { Model, Hardware, Layout, Pipeline, Planner, Memory, Recipe, Data, Watch, Doctor, Export, Lessons };
+inline constexpr int pageCount = 12;
 
 /// "Model", translated.
 QString pageName(PageId page);
-/// Ctrl and a digit; the Planner has Ctrl+Shift+L, as it is asked for by what it does.
+/// Ctrl and a digit; the Planner has Ctrl+Shift+L and the Doctor Ctrl+Shift+D, as they are asked for by what they do.
 QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
 std::optional<PageId> pageByName(const QString& name);

@@ -10,14 +10,16 @@
 #include "ui/models/run_figures.h"
 #include "ui/models/run_model.h"
 #include "ui/models/run_words.h"
+#include "ui/models/value_format.h"
 #include "ui/plots/line_plot.h"
 
 namespace plimsoll::ui {
 
 namespace {
 
-constexpr int most_rank_lines = 16;   // more only hide one another
-constexpr int both_memory_lines = 4;  // ranks up to which memory shows now and peak, not only the peak
+constexpr int most_rank_lines = 16;         // more only hide one another
+constexpr std::size_t most_left_lines = 3;  // of the latest rollbacks
+constexpr int both_memory_lines = 4;        // ranks up to which memory shows now and peak, not only the peak
 // Neighbouring ranks get colours that are far apart.
 constexpr std::array rank_colours{3, 0, 2, 1, 4, 5};
 int rankColour(int rank) { return rank_colours[static_cast<std::size_t>(rank) % rank_colours.size()]; }
@@ -73,6 +75,27 @@ void WatchCard::addRankLines(PlotContent& content, const char* series) const {
         content.lines.push_back(line(tr("rank %1").arg(rank), series, rankColour(rank), rank));
 }
 
+void WatchCard::addLeftBranches(PlotContent& content, const char* series, int category) const {
+    const std::size_t count = run_->series().branches(series).size();
+    for (std::size_t i = count - std::min(count, most_left_lines); i < count; ++i) {
+        const Pyramid& branch = run_->series().branches(series)[i];
+        if (branch.size() == 0) continue;
+        const auto end = static_cast<double>(branch.step(branch.size() - 1));
+        content.lines.push_back({.name = tr("left at step %1").arg(formatStep(end)),
+                                 .data = [run = run_, key = std::string(series), i]() -> const Pyramid* {
+                                     const auto& branches = run->series().branches(key);
+                                     return i < branches.size() ? &branches[i] : nullptr;
+                                 },
+                                 .category = category,
+                                 .faint = true,
+                                 .left = true});
+    }
+}
+
+std::size_t WatchCard::leftBranches() const {
+    return run_->series().branches(series::loss).size() + run_->series().branches(series::grad_norm).size();
+}
+
 PlotContent WatchCard::content() const {
     PlotContent content;
     content.empty_text = tr("Appears with the first step.");
@@ -80,9 +103,12 @@ PlotContent WatchCard::content() const {
     switch (kind_) {
         case WatchPlot::Loss:
             content.lines = {line(tr("loss"), series::loss, 0), line(tr("validation"), series::validation_loss, 1)};
+            addLeftBranches(content, series::loss, 0);
+            addLeftBranches(content, series::validation_loss, 1);
             break;
         case WatchPlot::GradNorm:
             content.lines = {line(tr("gradient norm"), series::grad_norm, 2)};
+            addLeftBranches(content, series::grad_norm, 2);
             if (plan && plan->optimizer.clip > 0)
                 content.levels = {{.name = tr("clip"), .low = plan->optimizer.clip, .high = plan->optimizer.clip}};
             break;
@@ -171,12 +197,13 @@ void WatchCard::rebuild() {
     content.flags = flags();
     ranks_ = run_->rankCount();
     events_ = run_->events().size();
+    left_ = leftBranches();
     plot_->setContent(std::move(content));
     showFigures();
 }
 
 void WatchCard::updatePoints() {
-    if (run_->rankCount() != ranks_) {
+    if (run_->rankCount() != ranks_ || leftBranches() != left_) {
         rebuild();
         return;
     }

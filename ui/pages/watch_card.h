@@ -36,6 +36,9 @@ private:
     std::vector<PlotFlag> flags() const;
     PlotLine line(const QString& name, const char* series, int category, int rank = 0) const;
     void addRankLines(PlotContent& content, const char* series) const;
+    /// What rollbacks and restarts left of a series, faint behind its line.
+    void addLeftBranches(PlotContent& content, const char* series, int category) const;
+    std::size_t leftBranches() const;
     void showFigures();
 
     WatchPlot kind_;
@@ -43,6 +46,7 @@ private:
     LinePlot* plot_;
     int ranks_ = 0;
     std::size_t events_ = 0;
+    std::size_t left_ = 0;
 };
 
 }  // namespace plimsoll::ui

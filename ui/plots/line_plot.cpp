@@ -89,7 +89,10 @@ const Pyramid* LinePlot::firstData() const {
 std::optional<double> LinePlot::valueAt(std::size_t line, double step) const {
     if (line >= content_.lines.size() || !content_.lines[line].data) return std::nullopt;
     const Pyramid* points = content_.lines[line].data();
-    if (points == nullptr) return std::nullopt;
+    if (points == nullptr || points->size() == 0) return std::nullopt;
+    const auto begin = static_cast<double>(points->step(0)),
+               end = static_cast<double>(points->step(points->size() - 1));
+    if (content_.lines[line].left && (step < begin || step > end)) return std::nullopt;
     const auto index = pointAt(*points, step);
     return index ? std::optional(points->value(*index)) : std::nullopt;
 }

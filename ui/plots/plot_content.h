@@ -19,6 +19,7 @@ struct PlotLine {
     int category = 0;      ///< colour: index into Theme::category
     bool faint = false;    ///< stands behind another line of its colour
     bool stepped = false;  ///< holds its value up to the next point
+    bool left = false;     ///< a branch that the run left: it has a value at its own steps only
 };
 
 enum class Tone { Muted, Warn, Bad };

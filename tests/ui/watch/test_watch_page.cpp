@@ -125,6 +125,33 @@ TEST(WatchPage, LearningRateAheadIsTheSchedulesOwn) {
     EXPECT_NEAR(rate->content().planned(300), 1e-4, 1e-12);
 }
 
+TEST(WatchPage, WhatARollbackLeftStaysOnThePlotAtItsOwnStepsOnly) {
+    const RunStore store;
+    const RunFolder run = store.add("forked", 1, 100);
+    record(run, series::loss, 1, 41, [](auto step) { return step > 30 ? 9.0 : 3.0; });
+    Watch watch;
+    ASSERT_TRUE(watch.open(run));
+    const LinePlot* loss = watch.page.plots()[watch.titles().indexOf(QStringLiteral("Loss"))];
+    ASSERT_EQ(loss->content().lines.size(), 2U);
+    // Back to step 30, then on without the batch, while the page looks.
+    record(run, series::loss, 31, 61, [](auto) { return 2.5; });
+    ASSERT_TRUE(waitFor([&] { return loss->content().lines.size() == 3 && loss->valueAt(0, 60) == 2.5; }));
+    const PlotLine& left = loss->content().lines[2];
+    EXPECT_TRUE(left.faint);
+    EXPECT_EQ(left.category, loss->content().lines[0].category);
+    EXPECT_EQ(left.name, QStringLiteral("left at step 40"));
+    EXPECT_EQ(loss->valueAt(0, 35), 2.5);
+    EXPECT_EQ(loss->valueAt(2, 35), 9.0);
+    EXPECT_TRUE(loss->readout(35).contains(QStringLiteral("left at step 40 9"))) << loss->readout(35).toStdString();
+    for (const double outside : {30.0, 41.0}) EXPECT_EQ(loss->valueAt(2, outside), std::nullopt) << outside;
+    // The same from the history.
+    Watch later;
+    ASSERT_TRUE(later.open(run));
+    const LinePlot* again = later.page.plots()[later.titles().indexOf(QStringLiteral("Loss"))];
+    ASSERT_EQ(again->content().lines.size(), 3U);
+    EXPECT_EQ(again->valueAt(2, 35), 9.0);
+}
+
 TEST(WatchPage, AnEventClickedPutsTheCursorOnItsStep) {
     const RunStore store;
     const RunFolder run = store.add("events", 1, 100);

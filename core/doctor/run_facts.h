@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's plan, state and records, as the checks of a run ask for them. Records may say anything: what is not of the
+// kind that is expected is passed over.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/run/run_telemetry.h"
+
+namespace plimsoll::doctor {
+
+/// The finite values of a series.
+struct Curve {
+    std::vector<std::uint64_t> steps;
+    std::vector<double> values;
+    std::size_t size() const { return values.size(); }
+};
+
+struct RunFacts {
+    RunFolder run;
+    Plan plan;
+    RunState state;
+    bool live = false;
+    RunTelemetry telemetry;
+
+    const SeriesStore& store() const { return telemetry.series(); }
+    /// The main line: branches that a rollback left are not in it.
+    Curve curve(const std::string& name, int rank = 0) const;
+    std::vector<const Event*> events(std::string_view kind) const;
+    bool failed() const { return state.status == RunStatus::Failed; }
+    std::uint64_t last_step() const { return store().last_step(); }
+    /// The run failed with words that say one of these.
+    bool failed_with(std::initializer_list<std::string_view> words) const;
+};
+
+Result<RunFacts> read_run(const RunFolder& run);
+
+/// A member of an event's details; nothing where it is missing or of another type.
+std::optional<double> number_in(const Event& event, const char* key);
+std::string text_in(const Event& event, const char* key);
+
+/// Median of values[begin, end); 0 of none.
+double median_of(const Curve& curve, std::size_t begin, std::size_t end);
+/// "steps 4, 9, 12 and 7 more".
+std::string steps_words(const std::vector<const Event*>& events, std::size_t most = 6);
+/// "1 step", "12 steps".
+std::string steps_count(std::size_t count);
+
+}  // namespace plimsoll::doctor
