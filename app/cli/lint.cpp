@@ -7,7 +7,6 @@
 #include "core/base/file.h"
 #include "core/interop/deepspeed_lint.h"
 #include "core/interop/deepspeed_schema.h"
-#include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::cli {
@@ -27,14 +26,7 @@ Result<DeepSpeedLaunch> launch_of(const Arguments& arguments) {
     if (!arguments.plan.empty()) {
         const auto loaded = plan_from_argument(arguments.plan);
         if (!loaded) return tl::unexpected(loaded.error());
-        const Plan& plan = loaded->plan;
-        launch.world = plan.layout.world_size();
-        launch.tp = plan.layout.tp;
-        launch.pp = plan.layout.pp;
-        launch.sp = plan.layout.cp;
-        launch.gpus_per_node = plan.cluster.gpus_per_node;
-        launch.parameters = count_parameters(plan.model).total;
-        launch.release = plan.exports.deepspeed_release;
+        launch = deepspeed_launch(loaded->plan);
     }
     for (const auto& [name, value] : {std::pair{"--world", arguments.world},
                                       {"--gpus-per-node", arguments.gpus_per_node},

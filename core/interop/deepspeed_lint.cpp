@@ -6,6 +6,7 @@
 
 #include "core/interop/deepspeed_case.h"
 #include "core/interop/relaxed_json.h"
+#include "core/plan/parameters.h"
 
 namespace plimsoll {
 
@@ -81,6 +82,18 @@ bool DeepSpeedLint::accepted() const {
 bool DeepSpeedLint::clean() const {
     return std::all_of(findings.begin(), findings.end(),
                        [](const DeepSpeedFinding& each) { return each.level == Level::Note; });
+}
+
+DeepSpeedLaunch deepspeed_launch(const Plan& plan) {
+    DeepSpeedLaunch launch;
+    launch.world = plan.layout.world_size();
+    launch.tp = plan.layout.tp;
+    launch.pp = plan.layout.pp;
+    launch.sp = plan.layout.cp;
+    launch.gpus_per_node = plan.cluster.gpus_per_node;
+    launch.parameters = count_parameters(plan.model).total;
+    launch.release = plan.exports.deepspeed_release;
+    return launch;
 }
 
 Result<DeepSpeedLint> lint_deepspeed(std::string_view text, const std::string& what, const DeepSpeedLaunch& launch) {

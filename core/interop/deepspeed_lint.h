@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/plan/plan.h"
 
 namespace plimsoll {
 
@@ -37,6 +38,9 @@ struct DeepSpeedLaunch {
     std::string release = "0.19.8";
     bool hugging_face = false;  ///< the Trainer or Accelerate reads the file and fills "auto" in
 };
+
+/// Of a run by the plan, for its export.deepspeed_release.
+DeepSpeedLaunch deepspeed_launch(const Plan& plan);
 
 /// The batch as DeepSpeed works it out.
 struct DeepSpeedBatch {

@@ -59,8 +59,6 @@ void emit(YAML::Emitter& out, const Json& value) {
         const std::string& word = value.get_ref<const std::string&>();
         if (is_plain(word)) {
             out << word;
-        } else if (word.find('\n') != std::string::npos) {
-            out << YAML::Literal << word;
         } else {
             out << YAML::DoubleQuoted << word;
         }

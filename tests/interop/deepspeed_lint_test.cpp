@@ -327,7 +327,7 @@ TEST(DeepSpeedLint, Rows36And37) {
 }
 
 TEST(DeepSpeedLint, EveryPitfallIsSeenOrSaysWhereToLook) {
-    const auto source = read_file(__FILE__);
+    const auto source = read_file(PLIMSOLL_SOURCE_DIR "/tests/interop/deepspeed_lint_test.cpp");
     ASSERT_TRUE(source);
     std::set<int> numbers;
     for (const DeepSpeedPitfall& each : deepspeed_pitfalls()) {
