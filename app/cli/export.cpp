@@ -36,9 +36,8 @@ Result<int> export_to(std::string_view target, Arguments& arguments) {
 }
 
 void add_target(CLI::App& parent, Work& work, const ExportTarget& target) {
-    CLI::App* command = add_command(
-        parent, std::string(target.name),
-        fmt::format("{} ({}); what it cannot say is noted on standard error", target.what, target.file_name));
+    CLI::App* command =
+        add_command(parent, std::string(target.name), fmt::format("{} ({})", target.what, target.file_name));
     const auto arguments = std::make_shared<Arguments>();
     arguments->plan.add_to(*command);
     command
@@ -52,7 +51,9 @@ void add_target(CLI::App& parent, Work& work, const ExportTarget& target) {
 }  // namespace
 
 void add_export(CLI::App& app, Work& work) {
-    CLI::App* command = add_command(app, "export", "Write the plan, or a run's weights, for another tool");
+    CLI::App* command = add_command(
+        app, "export",
+        "Write the plan, or a run's weights, for another tool; what it cannot say is noted on standard error");
     command->require_subcommand(1);
     for (const ExportTarget& target : export_targets()) add_target(*command, work, target);
     add_export_hf(*command, work);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 
 #include "core/interop/deepspeed_case.h"
 #include "core/interop/elastic_batch.h"
@@ -31,23 +32,32 @@ std::string listed(const std::vector<std::int64_t>& numbers) {
     return fmt::format("{} and {}", fmt::join(numbers.begin(), numbers.end() - 1, ", "), numbers.back());
 }
 
-/// The batch, over whole nodes, that the most numbers of nodes from min to max can share.
+/// Batches that nodes of `node` GPUs share without a rest: the smallest that every number of them does, and of those up
+/// to the file's own batch the one that the most do.
 std::string batch_for_nodes(const Case& c, std::int64_t min_nodes, std::int64_t max_nodes) {
+    constexpr std::int64_t most = std::int64_t{1} << 40;
     const std::int64_t node = c.launch.gpus_per_node;
-    const auto micro = whole(c.at("train_micro_batch_size_per_gpu"));
     const auto batch = c.lint.batch ? std::optional(c.lint.batch->train) : whole(c.at("train_batch_size"));
-    const std::int64_t size = micro ? *micro : c.lint.batch ? c.lint.batch->micro : 0;
-    if (node == 0 || size < 1 || !batch || *batch < 1) return "";
-    const std::int64_t at_least = node * size * max_nodes;
-    ElasticRange range;
-    range.micro_batches = {size};
-    range.min_gpus = min_nodes;
-    range.max_gpus = max_nodes;
-    range.max_batch = std::max(*batch, at_least) / node;
-    const auto best = elastic_batch(range);
-    if (!best || best->gpus.empty()) return "";
-    return fmt::format("; a batch of {} is shared by {} nodes of {} GPUs with micro-batches of {}", best->batch * node,
-                       listed(best->gpus), node, size);
+    const auto given = whole(c.at("train_micro_batch_size_per_gpu"));
+    const std::int64_t micro = given ? *given : c.lint.batch ? c.lint.batch->micro : 0;
+    if (node < 1 || micro < 1 || node > most / micro) return "";
+    std::int64_t all = node * micro;
+    for (std::int64_t nodes = min_nodes, common = 1; nodes <= max_nodes; ++nodes) {
+        common = std::lcm(common, nodes);
+        if (common > most / (node * micro)) return "";
+        all = common * node * micro;
+    }
+    std::string text = fmt::format(
+        "; with micro-batches of {}, {} is the smallest batch that {} to {} nodes of {} GPUs all "
+        "share",
+        micro, all, min_nodes, max_nodes, node);
+    if (!batch || *batch >= all || *batch / node < micro) return text;
+    const auto best = elastic_batch(
+        {.max_batch = *batch / node, .micro_batches = {micro}, .min_gpus = min_nodes, .max_gpus = max_nodes});
+    if (best && best->gpus.size() > 1) {
+        text += fmt::format(", and {} is shared by {} of them", best->batch * node, listed(best->gpus));
+    }
+    return text;
 }
 
 void guide_block(Case& c, const Json& block) {

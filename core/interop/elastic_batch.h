@@ -11,8 +11,8 @@
 namespace plimsoll {
 
 struct ElasticRange {
-    std::int64_t max_batch = 0;               ///< sequences a step, at most
-    std::vector<std::int64_t> micro_batches;  ///< sequences that a GPU can take at once
+    std::int64_t max_batch = 0;                 ///< sequences a step, at most
+    std::vector<std::int64_t> micro_batches{};  ///< sequences that a GPU can take at once
     std::int64_t min_gpus = 1;
     std::int64_t max_gpus = 0;  ///< 0: as many as the batch has micro-batches
     bool prefer_larger = true;  ///< of two batches that suit equally many numbers of GPUs

@@ -84,6 +84,10 @@ void note_rest(const Plan& plan, std::string_view who, Notes& notes) {
     note(!plan.layout.schedule_file.empty(), "layout.schedule_file", "it follows no list of operations");
 }
 
+std::string to_json_text(const Json& document) {
+    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string shell_word(std::string_view word) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
         return c < 128 &&

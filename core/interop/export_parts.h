@@ -77,6 +77,8 @@ std::string shell_word(std::string_view word);
 /// The shortest digits that read back as the number: "6e-05".
 std::string digits(double value);
 
+/// The document as indented JSON; bytes that are no UTF-8 are replaced.
+std::string to_json_text(const Json& document);
 /// The document as YAML 1.1, as PyYAML reads it: numbers stay numbers and words stay words.
 std::string to_yaml(const Json& document);
 /// The document as TOML; a null is left out.

@@ -15,7 +15,7 @@ namespace {
 Result<ExportedText> deepspeed_json(const Plan& plan) {
     auto exported = export_deepspeed(plan);
     if (!exported) return tl::unexpected(exported.error());
-    return ExportedText{exported->json.dump(2) + "\n", std::move(exported->notes)};
+    return ExportedText{exports::to_json_text(exported->json), std::move(exported->notes)};
 }
 
 struct Writer {

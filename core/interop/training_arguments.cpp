@@ -210,7 +210,7 @@ Result<ExportedText> training_arguments_file(const Plan& plan) {
     }
     out.notes.push_back(
         fmt::format("The data and the sequence length ({}) are set in the script.", plan.data.sequence_length));
-    out.text = json.dump(2) + "\n";
+    out.text = to_json_text(json);
     return out;
 }
 

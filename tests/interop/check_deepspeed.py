@@ -173,8 +173,8 @@ def wrong_facts(other, text):
     else:
         return
     for key, value in facts.items():
-        if read[key] != value:
-            yield f"{key} is {read[key]!r}, the plan says {value!r}"
+        if read.get(key) != value:
+            yield f"{key} is {read.get(key)!r}, the plan says {value!r}"
 
 
 def main():

@@ -297,9 +297,11 @@ TEST(DeepSpeedLint, Row34TheElasticBlockIsTheLaunchers) {
     launch.gpus_per_node = 8;
     const std::string text = R"({"train_batch_size": 7680, "train_micro_batch_size_per_gpu": 2,
         "elastic": {"max_nodes": 8, "min_nodes": 4, "node_fault_tolerance": 2}})";
-    EXPECT_THAT(found(linted(text, launch), "elastic-block"),
-                AllOf(HasSubstr("ignored elastic: "), HasSubstr("torchrun --nnodes=4:8 --max-restarts=3"),
-                      HasSubstr("a batch of 5760 is shared by 4, 5, 6 and 8 nodes of 8 GPUs with micro-batches of 2")));
+    EXPECT_THAT(
+        found(linted(text, launch), "elastic-block"),
+        AllOf(HasSubstr("ignored elastic: "), HasSubstr("torchrun --nnodes=4:8 --max-restarts=3"),
+              HasSubstr("with micro-batches of 2, 13440 is the smallest batch that 4 to 8 nodes of 8 GPUs all share, "
+                        "and 5760 is shared by 4, 5, 6 and 8 of them")));
 }
 
 TEST(DeepSpeedLint, Row35ElasticityBesideBatchKeys) {
