@@ -4,7 +4,8 @@
 
 #include "app/cli/plan_arguments.h"
 #include "app/cli/terminal.h"
-#include "core/interop/deepspeed.h"
+#include "core/base/file.h"
+#include "core/interop/export_target.h"
 
 namespace plimsoll::cli {
 
@@ -15,39 +16,46 @@ struct Arguments {
     std::string output;
 };
 
-Result<int> export_to_deepspeed(Arguments& arguments) {
+Result<int> export_to(std::string_view target, Arguments& arguments) {
     const auto plan = arguments.plan.load();
     if (!plan) return tl::unexpected(plan.error());
-    const auto exported = export_deepspeed(*plan);
+    const auto exported = export_plan(*plan, target);
     if (!exported) return tl::unexpected(exported.error());
     if (arguments.output.empty()) {
-        say(exported->json.dump(2) + "\n");
+        say(exported->text);
     } else {
         std::error_code ignored;
         if (std::filesystem::equivalent(arguments.output, arguments.plan.plan, ignored)) {
             return bad_input("{} is the plan itself: name another file for the export", arguments.output);
         }
-        if (auto written = write_json(arguments.output, exported->json); !written)
+        if (auto written = write_file_atomic(arguments.output, exported->text); !written)
             return tl::unexpected(written.error());
     }
     for (const std::string& note : exported->notes) fmt::print(stderr, "note: {}\n", note);
     return 0;
 }
 
-}  // namespace
-
-void add_export(CLI::App& app, Work& work) {
-    CLI::App* command = add_command(app, "export", "Write the plan, or a run's weights, for another tool");
-    command->require_subcommand(1);
-    CLI::App* deepspeed =
-        add_command(*command, "deepspeed", "DeepSpeed's JSON config; what it cannot say is noted on standard error");
+void add_target(CLI::App& parent, Work& work, const ExportTarget& target) {
+    CLI::App* command =
+        add_command(parent, std::string(target.name), fmt::format("{} ({})", target.what, target.file_name));
     const auto arguments = std::make_shared<Arguments>();
-    arguments->plan.add_to(*deepspeed);
-    deepspeed
+    arguments->plan.add_to(*command);
+    command
         ->add_option("-o,--output", arguments->output,
                      "File to write (whole or not at all); standard output without it")
         ->type_name("FILE");
-    deepspeed->callback([arguments, &work] { work = [arguments] { return export_to_deepspeed(*arguments); }; });
+    command->callback(
+        [arguments, &work, name = target.name] { work = [arguments, name] { return export_to(name, *arguments); }; });
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Work& work) {
+    CLI::App* command = add_command(
+        app, "export",
+        "Write the plan, or a run's weights, for another tool; what it cannot say is noted on standard error");
+    command->require_subcommand(1);
+    for (const ExportTarget& target : export_targets()) add_target(*command, work, target);
     add_export_hf(*command, work);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed.h"
 
+#include "core/interop/deepspeed_import.h"
 #include "core/interop/deepspeed_parts.h"
 #include "core/plan/plan_io.h"
 
@@ -66,6 +67,7 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     deepspeed::add_parallelism(json, plan, *release, notes);
     deepspeed::note_unsaid(plan, notes);
     add_training_note(plan, notes);
+    deepspeed::add_kept(json, plan);
     return result;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed.h"
+#include "core/interop/export_target.h"
 #include "core/plan/plan_io.h"
 #include "tests/cli/program.h"
 
@@ -7,6 +8,7 @@ namespace plimsoll {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class InteropTest : public CliTest {};
 
@@ -35,6 +37,65 @@ TEST_F(InteropTest, ExportDoesNotOverwriteThePlanItself) {
     const std::string before = contents_of(folder / "plan.json");
     expect_refused({"export", "deepspeed", path("plan.json"), "-o", path("plan.json")}, "is the plan itself");
     EXPECT_EQ(contents_of(folder / "plan.json"), before);
+}
+
+TEST_F(InteropTest, EveryTargetIsACommandAndWritesTheCoresText) {
+    for (const ExportTarget& target : export_targets()) {
+        const auto exported = export_plan(plan_from_argument("llama-3-8b-8xh100")->plan, target.name);
+        ASSERT_TRUE(exported) << exported.error().message;
+        const Output written =
+            plimsoll({"export", std::string(target.name), "llama-3-8b-8xh100", "-o", path("export")});
+        EXPECT_EQ(written.code, 0) << written.err;
+        EXPECT_EQ(contents_of(folder / "export"), exported->text) << target.name;
+        for (const std::string& note : exported->notes) EXPECT_THAT(written.err, HasSubstr(note));
+    }
+    EXPECT_EQ(plimsoll({"export", "acelerate"}).code, 2);
+}
+
+TEST_F(InteropTest, LintEndsWithItsVerdict) {
+    put_contents(folder / "ds.json", R"({"train_micro_batch_size_per_gpu": 1, "gradient_clipping": 1.0})");
+    EXPECT_EQ(plimsoll({"lint", path("ds.json"), "--world", "8"}).code, 0);
+    put_contents(folder / "ds.json", R"({"train_batch_size": 10})");
+    const Output refused = plimsoll({"lint", path("ds.json"), "--world", "8"});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.out, HasSubstr("DeepSpeed 0.19.8 refuses it"));
+    const Output json = plimsoll({"lint", path("ds.json"), "--world", "8", "--release", "0.16.9", "--json"});
+    EXPECT_EQ(json.code, 1);
+    EXPECT_EQ(Json::parse(json.out)["accepted"], false);
+    put_contents(folder / "ds.json", R"({"train_batch_size": 10,, })");
+    expect_refused({"lint", path("ds.json")}, "line 1, column 25");
+    expect_refused({"lint", path("none.json")}, "none.json");
+    expect_refused({"lint", path("ds.json"), "--release", "1.0"}, "0.19.0 to 0.19.8");
+    expect_refused({"lint"}, "name the file");
+    EXPECT_THAT(plimsoll({"lint", "--rules"}).out, HasSubstr("38  overflows without end"));
+}
+
+TEST_F(InteropTest, LintListsWhatDiffersFromTheDefaults) {
+    put_contents(folder / "ds.json", R"({"train_batch_size": 8, "steps_per_print": 10})");
+    const auto listed = [&](const char* release) {
+        return json_of(
+            plimsoll({"lint", path("ds.json"), "--defaults", "--json", "--release", release}))["differences"];
+    };
+    EXPECT_EQ(listed("0.19.8").size(), 2U);
+    EXPECT_EQ(listed("0.14.4").size(), 1U);  // steps_per_print was 10
+}
+
+TEST_F(InteropTest, DeepSpeedConfigBecomesAPlanAndComesBackWhole) {
+    put_contents(folder / "ds.json", R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 8,
+        "bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "reduce_bucket_size": 1000}, "my_key": [1, 2]})");
+    const Output imported =
+        plimsoll({"import", "deepspeed", path("ds.json"), "llama-7b-4xa100", "-o", path("plan.json")});
+    ASSERT_EQ(imported.code, 0) << imported.err;
+    const Output exported = plimsoll({"export", "deepspeed", path("plan.json")});
+    EXPECT_THAT(exported.err, Not(HasSubstr("is not a key")));
+    const Json json = json_of(exported);
+    EXPECT_EQ(json["my_key"], Json::parse("[1, 2]"));
+    EXPECT_EQ(json["zero_optimization"]["reduce_bucket_size"], 1000);
+    EXPECT_EQ(json["gradient_accumulation_steps"], 8);
+    put_contents(folder / "ds.json", R"({"zero_optimization": {"stage": "two"}})");
+    put_contents(folder / "plan.json", "the old one");
+    expect_refused({"import", "deepspeed", path("ds.json"), "llama-7b-4xa100", "-o", path("plan.json")}, "stage");
+    EXPECT_EQ(contents_of(folder / "plan.json"), "the old one");
 }
 
 TEST_F(InteropTest, HuggingFaceConfigBecomesAPlanThatOtherCommandsTake) {

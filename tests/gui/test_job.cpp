@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The whole job: pick a model, pick GPUs, read the numbers, train with two real workers, see points, export.
 #include <QFile>
+#include <QListView>
+#include <QPlainTextEdit>
 
 #include "core/base/json.h"
 #include "core/interop/deepspeed.h"
+#include "core/interop/export_target.h"
 #include "core/plan/trainable.h"
 #include "core/run/run_folder.h"
 #include "tests/gui/gui_fixture.h"
@@ -12,6 +15,7 @@
 #include "ui/pages/export_page.h"
 #include "ui/pages/hardware_page.h"
 #include "ui/pages/layout_page.h"
+#include "ui/pages/lint_card.h"
 #include "ui/pages/model_page.h"
 #include "ui/pages/watch_page.h"
 #include "ui/plots/line_plot.h"
@@ -192,6 +196,43 @@ TEST_F(GuiTest, ExportsTheDeepSpeedConfigOfThePlanAsItIsNow) {
     EXPECT_EQ(written["zero_optimization"]["stage"], 2);
     EXPECT_EQ(written["bf16"]["enabled"], true);
     EXPECT_EQ(window_->exportPage()->text().toStdString(), written.dump(2) + "\n");
+}
+
+TEST_F(GuiTest, EveryToolIsListedAndItsTextFollowsThePlan) {
+    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    window_->showPage(PageId::Export);
+    ExportPage* page = window_->exportPage();
+    ASSERT_EQ(page->targets()->model()->rowCount(), static_cast<int>(export_targets().size()));
+    for (int at = 0; at < page->targets()->model()->rowCount(); ++at) {
+        page->targets()->setCurrentIndex(page->targets()->model()->index(at, 0));
+        const auto exported = export_plan(plan(), export_targets()[static_cast<std::size_t>(at)].name);
+        ASSERT_TRUE(exported) << exported.error().message;
+        EXPECT_EQ(page->text().toStdString(), exported->text);
+    }
+    page->targets()->setCurrentIndex(page->targets()->model()->index(4, 0));
+    ASSERT_TRUE(page->text().contains(QStringLiteral("--micro-batch-size 1")));
+    type("layout.micro_batch", "2");
+    EXPECT_TRUE(page->text().contains(QStringLiteral("--micro-batch-size 2")));
+    const QString file = path("megatron.sh");
+    ASSERT_TRUE(page->saveTo(file));
+    QFile saved(file);
+    ASSERT_TRUE(saved.open(QIODevice::ReadOnly));
+    EXPECT_EQ(QString::fromUtf8(saved.readAll()), page->text());
+    EXPECT_FALSE(page->notes().isEmpty());
+}
+
+TEST_F(GuiTest, APastedDeepSpeedConfigIsCheckedOnThePlansRanks) {
+    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    window_->showPage(PageId::Export);
+    LintCard* lint = window_->exportPage()->lint();
+    EXPECT_TRUE(lint->findings().isEmpty());
+    lint->config()->setPlainText(QStringLiteral(R"({"train_batch_size": 10, "gradient_cliping": 1})"));
+    EXPECT_TRUE(lint->findings().contains(QStringLiteral("10 does not divide over 4 ranks")))
+        << lint->findings().toStdString();
+    EXPECT_TRUE(lint->findings().contains(QStringLiteral("did you mean \"gradient_clipping\"?")));
+    lint->config()->setPlainText(QStringLiteral("{\n  \"a\": }"));
+    EXPECT_TRUE(lint->findings().contains(QStringLiteral("line 2")));
+    EXPECT_FALSE(lint->open(path("none.json")));
 }
 
 TEST_F(GuiTest, APlanThatCannotBeTrainedHereSaysWhyAndOffersTheCure) {

@@ -3,14 +3,20 @@
 // in their own words, for check_deepspeed.py to compare with what the real DeepSpeed reads.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <string>
 
+#include "core/base/file.h"
+#include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/deepspeed.h"
+#include "core/interop/export_target.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "tests/interop/random_plan.h"
 
 namespace plimsoll {
 namespace {
@@ -39,7 +45,20 @@ public:
     /// One of presets/plans, as it is.
     void add_preset(const std::string& name) { write("preset-" + name, must(plan_preset(name))); }
 
-    void finish() { must(write_json(folder_ / "cases.json", cases_)); }
+    /// One at random: its rates are compared where they are DeepSpeed's own, and every twelfth goes to the other
+    /// targets that check_exports.py knows.
+    void add_random(int number, const Plan& plan) {
+        write(fmt::format("random-{}", number), plan);
+        const bool exact = plan.lr.kind >= LrKind::DeepSpeedWarmup && plan.lr.kind <= LrKind::DeepSpeedWarmupCosine &&
+                           cases_.back().at("optimizer") != nullptr;
+        cases_.back()["rates"] = exact ? "equal" : "any";
+        if (number % 12 == 0) write_others(fmt::format("random-{}", number), plan);
+    }
+
+    void finish() {
+        must(write_json(folder_ / "cases.json", cases_));
+        must(write_json(folder_ / "others.json", others_));
+    }
 
     static Model model(const std::string& name) { return must(model_preset(name)); }
 
@@ -51,6 +70,58 @@ private:
             std::exit(1);
         }
         if constexpr (!std::is_void_v<T>) return *std::move(result);
+    }
+
+    void write_others(const std::string& name, const Plan& plan) {
+        constexpr std::array<std::array<std::string_view, 2>, 8> checks{{{"accelerate", "accelerate"},
+                                                                         {"accelerate-fsdp", "accelerate"},
+                                                                         {"transformers", "trainargs"},
+                                                                         {"megatron", "megatron"},
+                                                                         {"torchtitan", "torchtitan"},
+                                                                         {"torchrun", "torchrun"},
+                                                                         {"env", "env"},
+                                                                         {"sbatch", "sbatch"}}};
+        for (const auto& [target, check] : checks) {
+            const auto text = export_plan(plan, target);
+            if (!text) continue;  // torchtitan has no fp16
+            const std::string file = fmt::format("{}.{}", name, target);
+            must(write_file_atomic(folder_ / file, text->text));
+            others_.push_back(
+                {{"file", file},
+                 {"check", check},
+                 {"target", target},
+                 {"world_size", plan.layout.world_size()},
+                 {"nodes", plan.cluster.nodes},
+                 {"micro_batch", plan.layout.micro_batch},
+                 {"accumulation", plan.layout.accumulation},
+                 {"steps", plan.training.steps},
+                 {"dtype", dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]},
+                 {"learning_rate", peak_learning_rate(plan)},
+                 {"clip", plan.optimizer.clip},
+                 {"zero_stage", plan.numerics.dtype != Dtype::Fp32 ? std::max<std::int64_t>(plan.layout.zero_stage, 1)
+                                                                   : plan.layout.zero_stage}});
+        }
+    }
+
+    /// In DeepSpeed's own words; null where the file cannot have it.
+    static Json optimizer_of(const Plan& plan) {
+        const Optimizer& optimizer = plan.optimizer;
+        const Numerics& numerics = plan.numerics;
+        const bool lamb = numerics.dtype == Dtype::Fp16 && numerics.loss_scale == 0;
+        switch (optimizer.kind) {
+            case OptimizerKind::AdamW:
+                return {{"name", "adamw"}, {"lr", optimizer.lr}, {"betas", {optimizer.beta1, optimizer.beta2}}};
+            case OptimizerKind::Lamb:
+                if (lamb)
+                    return {{"name", "lamb"}, {"lr", optimizer.lr}, {"betas", {optimizer.beta1, optimizer.beta2}}};
+                return nullptr;
+            case OptimizerKind::Sgd:
+                return {{"name", "SGD"}, {"lr", optimizer.lr}, {"momentum", optimizer.momentum}};
+            case OptimizerKind::AdamW8bit:
+            case OptimizerKind::Adafactor:
+                break;
+        }
+        return nullptr;
     }
 
     void write(const std::string& name, Plan plan) {
@@ -80,6 +151,8 @@ private:
              {"offload_optimizer", named(offload_names, layout.offload_optimizer)},
              {"offload_param", named(offload_names, layout.offload_parameters)},
              {"loss_scale", plan.numerics.dtype == Dtype::Fp16 ? plan.numerics.loss_scale : 0},
+             {"optimizer", optimizer_of(plan)},
+             {"rates", "near"},
              {"peak", plan.optimizer.lr},
              {"linear_floor", plan.lr.kind == LrKind::Linear ? plan.optimizer.lr * plan.lr.min_ratio : 0},
              {"learning_rates", rates}});
@@ -88,6 +161,7 @@ private:
     std::filesystem::path folder_;
     std::string release_;
     Json cases_ = Json::array();
+    Json others_ = Json::array();
 };
 
 void add_stages_and_dtypes(Writer& writer) {
@@ -266,5 +340,7 @@ int main(int argc, char** argv) {
     plimsoll::add_schedules(writer);
     plimsoll::add_layouts(writer);
     for (const std::string& name : plimsoll::plan_preset_names()) writer.add_preset(name);
+    plimsoll::RandomPlans plans(20261130);
+    for (int i = 0; i < 500; ++i) writer.add_random(i, plans.next());
     writer.finish();
 }

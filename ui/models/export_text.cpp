@@ -1,35 +1,58 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/export_text.h"
 
-#include "core/base/json.h"
+#include "core/base/file.h"
+#include "core/interop/export_target.h"
 
 namespace plimsoll::ui {
 
-ExportText exportText(const PlanModel& model) {
-    ExportText text;
-    const std::optional<DeepSpeedExport>& now = model.numbers().deepspeed;
-    text.good = model.isGood() && now.has_value();
-    if (!text.good) {
-        const QList<FieldProblem> problems = model.problems();
-        const QString reason = problems.isEmpty() ? model.numbers().deepspeedProblem : problems.front().sentence;
-        text.notes = QStringLiteral("<p>%1</p>").arg(reason.toHtmlEscaped());
-        text.fact = PlanModel::tr("not now: see the note");
-        return text;
-    }
-    text.json = QString::fromStdString(now->json.dump(2)) + QLatin1Char('\n');
-    for (const std::string& note : now->notes)
-        text.notes += QStringLiteral("<p>%1</p>").arg(QString::fromStdString(note).toHtmlEscaped());
-    if (text.notes.isEmpty())
-        text.notes = PlanModel::tr("Nothing: the file says all of the plan that DeepSpeed can take.");
-    text.fact = PlanModel::tr("as the plan stands now, for DeepSpeed %1")
-                    .arg(QString::fromStdString(model.plan().exports.deepspeed_release));
-    return text;
+namespace {
+
+QString text(std::string_view words) { return QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())); }
+
+QString paragraph(const QString& sentence) { return QStringLiteral("<p>%1</p>").arg(sentence.toHtmlEscaped()); }
+
+}  // namespace
+
+const QList<ExportChoice>& exportChoices() {
+    static const QList<ExportChoice> choices = [] {
+        QList<ExportChoice> list;
+        for (const ExportTarget& each : export_targets())
+            list.push_back({text(each.name), text(each.title), text(each.file_name), text(each.what)});
+        return list;
+    }();
+    return choices;
 }
 
-Result<void> saveDeepSpeed(const PlanModel& model, const QString& path) {
-    if (!model.isGood() || !model.numbers().deepspeed)
-        return bad_input("there is nothing to export while the plan is impossible: see the sentence at the bottom");
-    return write_json(path.toStdString(), model.numbers().deepspeed->json);
+ExportText exportText(const PlanModel& model, const ExportChoice& choice) {
+    ExportText shown;
+    const QList<FieldProblem> problems = model.problems();
+    if (!problems.isEmpty()) {
+        shown.notes = paragraph(problems.front().sentence);
+        shown.fact = PlanModel::tr("not now: see the note");
+        return shown;
+    }
+    const Result<ExportedText> exported = export_plan(model.plan(), choice.name.toStdString());
+    if (!exported) {
+        shown.notes = paragraph(QString::fromStdString(exported.error().message));
+        shown.fact = PlanModel::tr("not now: see the note");
+        return shown;
+    }
+    shown.good = true;
+    shown.text = QString::fromStdString(exported->text);
+    for (const std::string& note : exported->notes) shown.notes += paragraph(QString::fromStdString(note));
+    if (shown.notes.isEmpty()) shown.notes = PlanModel::tr("Nothing: it says all of the plan.");
+    shown.fact = choice.name == QStringLiteral("deepspeed")
+                     ? PlanModel::tr("as the plan stands now, for DeepSpeed %1")
+                           .arg(QString::fromStdString(model.plan().exports.deepspeed_release))
+                     : PlanModel::tr("as the plan stands now");
+    return shown;
+}
+
+Result<void> saveExport(const PlanModel& model, const ExportChoice& choice, const QString& path) {
+    const ExportText exported = exportText(model, choice);
+    if (!exported.good) return bad_input("there is nothing to export now: the notes on the Export page say why");
+    return write_file_atomic(path.toStdString(), exported.text.toStdString());
 }
 
 }  // namespace plimsoll::ui

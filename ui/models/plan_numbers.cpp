@@ -49,16 +49,11 @@ PlanNumbers computeNumbers(const Plan& plan, Framework framework) {
     numbers.counts = count_parameters(plan.model);
     if (!numbers.problems.empty()) {
         numbers.memoryProblem = inWords(numbers.problems.front().sentence);
-        numbers.deepspeedProblem = numbers.memoryProblem;
         return numbers;
     }
     computeMemory(plan, framework, numbers);
     computePipeline(plan, numbers);
     computeStep(plan, numbers);
-    if (Result<DeepSpeedExport> exported = export_deepspeed(plan))
-        numbers.deepspeed = *std::move(exported);
-    else
-        numbers.deepspeedProblem = inWords(exported.error().message);
     return numbers;
 }
 

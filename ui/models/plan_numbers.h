@@ -9,7 +9,6 @@
 
 #include "core/estimate/estimate.h"
 #include "core/frameworks/framework.h"
-#include "core/interop/deepspeed.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_io.h"
@@ -32,9 +31,6 @@ struct PlanNumbers {
 
     std::optional<StepReport> step;  ///< Plimsoll's, pipelines in closed form as the planner counts them
     QString stepProblem;             ///< why there is none
-
-    std::optional<DeepSpeedExport> deepspeed;
-    QString deepspeedProblem;
 
     bool possible() const { return problems.empty() && memory.has_value(); }
 };

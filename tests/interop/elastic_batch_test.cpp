@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/interop/elastic_batch.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+
+namespace plimsoll {
+namespace {
+
+// What compute_elastic_config of DeepSpeed 0.18.9 gave.
+TEST(ElasticBatch, IsDeepSpeeds) {
+    const auto traces = read_json(PLIMSOLL_SHARED_DIR "/oracles/elasticity_traces.json");
+    ASSERT_TRUE(traces) << traces.error().message;
+    int compared = 0, shared = 0;
+    for (const Json& trace : traces->at("cases")) {
+        const Json& asked = trace.at("elasticity");
+        const Json& expected = trace.at("result");
+        if (asked.value("version", 0.0) != 0.1 || expected.contains("error")) continue;
+        ElasticRange range;
+        range.max_batch = asked.at("max_train_batch_size");
+        range.micro_batches = asked.at("micro_batch_sizes").get<std::vector<std::int64_t>>();
+        range.min_gpus = asked.at("min_gpus");
+        range.max_gpus = asked.at("max_gpus");
+        range.prefer_larger = asked.at("prefer_larger_batch");
+        const auto batch = elastic_batch(range);
+        ASSERT_TRUE(batch) << batch.error().message;
+        EXPECT_EQ(batch->batch, expected.at("final_batch_size")) << trace;
+        EXPECT_EQ(batch->gpus.size(), expected.at("valid_gpus_count").get<std::size_t>()) << trace;
+        std::vector<std::int64_t> first = batch->gpus;
+        if (first.size() > 64) first.resize(64);
+        EXPECT_EQ(Json(first), expected.at("valid_gpus")) << trace;
+        ++compared;
+        if (!expected.contains("micro_batch") || expected.at("micro_batch").is_null()) continue;
+        const ElasticShare share = elastic_share(range, *batch, trace.at("world_size"));
+        EXPECT_EQ(share.micro_batch, expected.at("micro_batch")) << trace;
+        EXPECT_EQ(share.accumulation, expected.at("gradient_accumulation_steps")) << trace;
+        ++shared;
+    }
+    EXPECT_EQ(compared, 28);
+    EXPECT_GT(shared, 5);
+}
+
+TEST(ElasticBatch, BadRangesAreErrors) {
+    EXPECT_FALSE(elastic_batch({}));
+    EXPECT_FALSE(elastic_batch({.max_batch = 4, .micro_batches = {8}}));
+    EXPECT_FALSE(elastic_batch({.max_batch = 4, .micro_batches = {0}}));
+    EXPECT_FALSE(elastic_batch({.max_batch = 1LL << 60, .micro_batches = {1}}));
+}
+
+}  // namespace
+}  // namespace plimsoll

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is wrong with a DeepSpeed config that was pasted or opened.
+#pragma once
+
+#include <QString>
+
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll::ui {
+
+struct LintText {
+    QString verdict;   ///< one line
+    QString findings;  ///< rich text, a paragraph each; the gravest first
+    bool clean = false;
+};
+/// On the plan's ranks and for its release. An empty text has an empty verdict.
+LintText lintText(const QString& config, const Plan& plan);
+
+/// A file's text, for the box. The error says why it cannot be read.
+Result<QString> readConfig(const QString& path);
+
+}  // namespace plimsoll::ui

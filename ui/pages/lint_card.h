@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A DeepSpeed config, pasted or opened, beside what is wrong with it.
+#pragma once
+
+#include "ui/widgets/card.h"
+
+class QPlainTextEdit;
+class QTextBrowser;
+
+namespace plimsoll::ui {
+
+class PlanModel;
+
+class LintCard : public Card {
+    Q_OBJECT
+public:
+    explicit LintCard(PlanModel* model, QWidget* parent = nullptr);
+
+    QPlainTextEdit* config() const { return config_; }
+    /// What is shown of the findings, as plain text.
+    QString findings() const;
+    bool open(const QString& path);
+
+signals:
+    void failed(const QString& sentence);
+
+private:
+    void askAndOpen();
+    void refresh();
+
+    PlanModel* model_;
+    QPlainTextEdit* config_;
+    QTextBrowser* findings_;
+};
+
+}  // namespace plimsoll::ui
