@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/pages/watch_side.h"
 
+#include <QLabel>
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QTextCursor>
@@ -9,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/event_list_model.h"
+#include "ui/models/range_test_curve.h"
 #include "ui/models/run_figures.h"
 #include "ui/models/run_model.h"
 #include "ui/models/run_words.h"
@@ -16,6 +18,7 @@
 #include "ui/plots/bar_plot.h"
 #include "ui/plots/step_axis.h"
 #include "ui/widgets/card.h"
+#include "ui/widgets/curve_view.h"
 #include "ui/widgets/measured_bars.h"
 #include "ui/widgets/theme.h"
 
@@ -31,7 +34,10 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
       layer_card_(new Card(tr("Gradient norm by layer"), this)),
       bars_(new BarPlot(tr("Gradient norm by layer"), 2, ValueKind::Plain, this)),
       memory_card_(new Card(tr("Peak memory"), this)),
-      memory_(new MeasuredBars(this)) {
+      memory_(new MeasuredBars(this)),
+      range_card_(new Card(tr("Loss over learning rate"), this)),
+      range_(new CurveView(tr("Loss over learning rate"), this)),
+      range_words_(new QLabel(this)) {
     auto* event_card = new Card(tr("Events"), this);
     view_->setModel(events_);
     view_->setItemDelegate(new EventDelegate(view_));
@@ -67,11 +73,18 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
     layer_card_->body()->addWidget(bars_);
     memory_card_->body()->addWidget(memory_);
     memory_card_->hide();
+    range_->setHorizontalName(tr("log10 of the learning rate"));
+    range_card_->body()->addWidget(range_);
+    range_words_->setWordWrap(true);
+    range_words_->setProperty("tone", "muted");
+    range_card_->body()->addWidget(range_words_);
+    range_card_->hide();
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(12);
     column->addWidget(event_card, 5);
+    column->addWidget(range_card_);
     column->addWidget(memory_card_);
     column->addWidget(sample_card_, 3);
     column->addWidget(layer_card_, 3);
@@ -103,6 +116,13 @@ void WatchSide::updatePoints() {
     memory_card_->setVisible(memory.has_value());
     memory_card_->setFact(memory ? measuredWords(*memory) : QString());
     if (memory) memory_->setMemory(*memory);
+
+    const std::optional<RangeTestCurve> range =
+        run_->plan() ? rangeTestCurve(*run_->plan(), run_->series()) : std::nullopt;
+    range_card_->setVisible(range.has_value());
+    if (!range) return;
+    range_->setCurve(range->points, range->top, range->bottom, range->start, range->end);
+    range_words_->setText(range->words);
 }
 
 }  // namespace plimsoll::ui

@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+class QLabel;
 class QListView;
 class QPlainTextEdit;
 
@@ -11,6 +12,7 @@ namespace plimsoll::ui {
 
 class BarPlot;
 class Card;
+class CurveView;
 class EventListModel;
 class MeasuredBars;
 class RunModel;
@@ -26,6 +28,7 @@ public:
     QListView* eventView() const { return view_; }
     BarPlot* layers() const { return bars_; }
     MeasuredBars* memory() const { return memory_; }
+    CurveView* rangeTest() const { return range_; }
 
 private:
     RunModel* run_;
@@ -37,6 +40,9 @@ private:
     BarPlot* bars_;
     Card* memory_card_;
     MeasuredBars* memory_;
+    Card* range_card_;
+    CurveView* range_;
+    QLabel* range_words_;
 };
 
 }  // namespace plimsoll::ui

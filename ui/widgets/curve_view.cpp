@@ -62,7 +62,7 @@ void CurveView::paintEvent(QPaintEvent*) {
 }
 
 void CurveView::writeTable(TableText& table) const {
-    table.addRow({tr("step"), accessibleName()});
+    table.addRow({horizontal_.isEmpty() ? tr("step") : horizontal_, accessibleName()});
     for (const QPointF& point : points_) {
         table.add(point.x());
         table.add(point.y());

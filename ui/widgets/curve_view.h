@@ -16,6 +16,8 @@ public:
     /// Points from left to right; the labels stand at the axes' ends.
     void setCurve(QPolygonF points, const QString& top, const QString& bottom, const QString& start,
                   const QString& end);
+    /// Of the values from left to right, where they are not steps.
+    void setHorizontalName(const QString& name) { horizontal_ = name; }
     const QPolygonF& points() const { return points_; }
 
     void writeTable(TableText& table) const override;
@@ -28,7 +30,7 @@ protected:
 
 private:
     QPolygonF points_;
-    QString top_, bottom_, start_, end_;
+    QString top_, bottom_, start_, end_, horizontal_;
 };
 
 }  // namespace plimsoll::ui

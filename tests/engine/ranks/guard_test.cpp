@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "tests/engine/ranks/run_harness.h"
 
 namespace plimsoll::testing {
@@ -183,6 +184,24 @@ TEST_F(Guarded, ARollbackIsAForkWithoutTheBatchAtFault) {
     ASSERT_EQ(store.branches("loss").size(), 1U);
     EXPECT_EQ(store.branches("loss")[0].size(), 10U) << "steps 31 to 40 stay as the branch that was left";
     EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
+}
+
+TEST_F(Guarded, ARollbackThatComesBackTakesTheCheckpointBefore) {
+    Plan guarded = plan();
+    guarded.guard.rollback = true;
+    guarded.training.checkpoint_every = 15;
+    guarded.training.keep_checkpoints = 5;
+    const SeriesStore store = finish("back", guarded, "nan@step=40,layer=0,batches=2");
+    const auto back = only(store, "rollback", 2);
+    EXPECT_EQ(back[0].details.at("to"), 30);
+    EXPECT_EQ(back[1].details.at("to"), 15) << "30 led here twice";
+    EXPECT_TRUE(std::filesystem::exists(run("back") / "checkpoints" / "left-step-00000030"));
+    EXPECT_TRUE(std::filesystem::exists(checkpoint(run("back"), 30))) << "the new branch has its own";
+    EXPECT_EQ(values(store, "loss").size(), static_cast<std::size_t>(steps));
+    EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
+    // Whoever resumes from here knows which batches to leave out.
+    const auto state = read_json(checkpoint(run("back"), steps) / "state.json").value();
+    EXPECT_EQ(state.at("left_out"), Json::array({39 * 8, 40 * 8}));
 }
 
 TEST_F(Guarded, RollbacksThatDoNotHelpEndTheRun) {
