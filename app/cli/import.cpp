@@ -3,7 +3,10 @@
 #include "app/cli/plan_arguments.h"
 #include "app/cli/terminal.h"
 #include "core/interop/deepspeed_import.h"
+#include "core/interop/gguf_model.h"
+#include "core/interop/safetensors_counts.h"
 #include "core/plan/hf_config.h"
+#include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::cli {
@@ -14,7 +17,10 @@ struct Arguments {
     std::string config;
     std::string output;
     PlanArguments base;
+    bool json = false;
 };
+
+void note(const std::string& sentence) { fmt::print(stderr, "note: {}\n", printable(sentence)); }
 
 Result<int> write_plan(const Arguments& arguments, const Plan& plan) {
     if (arguments.output.empty()) {
@@ -29,12 +35,70 @@ Result<int> write_plan(const Arguments& arguments, const Plan& plan) {
     return 0;
 }
 
+Result<int> write_plan_of(const Arguments& arguments, const Model& model) {
+    const Plan plan = starting_plan(model);
+    if (auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    return write_plan(arguments, plan);
+}
+
 Result<int> import_hf(const Arguments& arguments) {
     const auto model = import_hf_config(arguments.config);
     if (!model) return tl::unexpected(model.error());
-    const Plan plan = starting_plan(*model);
-    if (auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
-    return write_plan(arguments, plan);
+    return write_plan_of(arguments, *model);
+}
+
+Result<int> import_gguf(const Arguments& arguments) {
+    const auto file = read_gguf(arguments.config);
+    if (!file) return tl::unexpected(file.error());
+    const auto made = model_from_gguf(*file, arguments.config);
+    if (!made) return tl::unexpected(made.error());
+    auto written = write_plan_of(arguments, made->model);
+    if (!written) return written;
+    for (const std::string& each : made->notes) note(each);
+    return written;
+}
+
+std::string counts_report(const SafetensorsCounts& counts) {
+    std::string text;
+    const auto line = [&](const DtypeCount& each, std::string_view name) {
+        text += fmt::format(
+            "  {} {} tensors {} parameters {}\n", fitted(name, 8), fitted(format_count(each.tensors), 10, true),
+            fitted(format_count(each.parameters), 20, true), fitted(format_bytes(each.bytes), 10, true));
+    };
+    for (const DtypeCount& each : counts.dtypes) line(each, each.dtype);
+    line(counts.total, "all");
+    return text;
+}
+
+/// A tied head may be stored or not: both counts are the model's.
+std::string compared(const SafetensorsCounts& counts, const Model& model) {
+    const ParameterCounts planned = count_parameters(model);
+    if (counts.total.parameters == planned.total) return "as many parameters as the model of config.json";
+    if (model.tied_head && counts.total.parameters == planned.total + planned.input_embedding)
+        return "as many parameters as the model of config.json, whose tied head is stored as well";
+    return fmt::format("the model of config.json has {} parameters, the files {}", format_count(planned.total),
+                       format_count(counts.total.parameters));
+}
+
+Result<int> import_safetensors(const Arguments& arguments) {
+    const auto counts = count_safetensors(arguments.config);
+    if (!counts) return tl::unexpected(counts.error());
+    const bool wanted = !arguments.output.empty();
+    if (wanted && counts->config.empty())
+        return bad_input("there is no config.json beside {}: the tensors alone say no model", arguments.config);
+    const auto model =
+        counts->config.empty() ? Result<Model>(bad_input("no config.json")) : import_hf_config(counts->config);
+    if (wanted && !model) return tl::unexpected(model.error());
+    if (wanted) {
+        std::error_code ignored;
+        if (std::filesystem::equivalent(arguments.output, counts->config, ignored))
+            return bad_input("{} is the config itself: name another file for the plan", arguments.output);
+        if (auto written = write_plan_of(arguments, *model); !written) return written;
+    }
+    say(arguments.json ? to_json(*counts).dump(2) + "\n" : counts_report(*counts));
+    if (model) note(compared(*counts, *model));
+    if (!model && !counts->config.empty()) note(model.error().message);
+    return 0;
 }
 
 Result<int> import_from_deepspeed(Arguments& arguments) {
@@ -45,7 +109,7 @@ Result<int> import_from_deepspeed(Arguments& arguments) {
     const auto imported = import_deepspeed(*file, *base, arguments.config);
     if (!imported) return tl::unexpected(imported.error());
     if (auto possible = require_possible(imported->plan); !possible) return tl::unexpected(possible.error());
-    for (const std::string& note : imported->notes) fmt::print(stderr, "note: {}\n", printable(note));
+    for (const std::string& each : imported->notes) note(each);
     return write_plan(arguments, imported->plan);
 }
 
@@ -66,6 +130,25 @@ void add_import(CLI::App& app, Work& work) {
     hf->add_option("CONFIG", arguments->config, "The config.json")->required();
     add_output(*hf, *arguments);
     hf->callback([arguments, &work] { work = [arguments] { return import_hf(*arguments); }; });
+
+    CLI::App* gguf = add_command(*command, "gguf",
+                                 "A GGUF file's metadata (llama, mistral, mixtral, qwen2, gpt2), on hardware that "
+                                 "the model fits on; its parameters are counted without loading them");
+    const auto gguf_file = std::make_shared<Arguments>();
+    gguf->add_option("FILE", gguf_file->config, "The .gguf file")->required();
+    add_output(*gguf, *gguf_file);
+    gguf->callback([gguf_file, &work] { work = [gguf_file] { return import_gguf(*gguf_file); }; });
+
+    CLI::App* safetensors =
+        add_command(*command, "safetensors",
+                    "Parameters of safetensors files by dtype, from their headers, beside those of the config.json "
+                    "that lies with them; with -o also its plan");
+    const auto weights = std::make_shared<Arguments>();
+    safetensors->add_option("FILE_OR_FOLDER", weights->config, "A .safetensors file, or the model's folder")
+        ->required();
+    safetensors->add_option("-o,--output", weights->output, "Plan file to write")->type_name("PLAN");
+    safetensors->add_flag("--json", weights->json, "As JSON");
+    safetensors->callback([weights, &work] { work = [weights] { return import_safetensors(*weights); }; });
 
     CLI::App* deepspeed =
         add_command(*command, "deepspeed",

@@ -27,7 +27,13 @@ bool share_batch(Layout& layout, std::int64_t global_batch, std::int64_t dp) {
 
 }  // namespace
 
-Result<Plan> with_gpus(Plan plan, std::int64_t gpus) {
+Result<Plan> with_gpus(Plan plan, std::int64_t gpus, std::vector<std::string>* notes) {
+    const auto note = [&](std::string sentence) {
+        if (notes)
+            notes->push_back(std::move(sentence));
+        else
+            warn(sentence);
+    };
     Layout& layout = plan.layout;
     const std::int64_t model_ranks = layout.tp * layout.pp * layout.cp;
     if (gpus < 1 || gpus > most_gpus)
@@ -42,12 +48,12 @@ Result<Plan> with_gpus(Plan plan, std::int64_t gpus) {
     const std::int64_t global_batch = layout.global_batch();
     if (dp != layout.dp && !share_batch(layout, global_batch, dp)) {
         layout.dp = dp;
-        warn(fmt::format("the global batch of {} does not divide by dp = {}; it is {} now", global_batch, dp,
+        note(fmt::format("the global batch of {} does not divide by dp = {}; it is {} now", global_batch, dp,
                          layout.global_batch()));
     }
     if (layout.ep > 0 && dp % layout.ep != 0) {
         const std::int64_t ep = std::gcd(dp, layout.ep);
-        warn(fmt::format("layout.ep is {} now: {} does not divide dp = {}", ep, layout.ep, dp));
+        note(fmt::format("layout.ep is {} now: {} does not divide dp = {}", ep, layout.ep, dp));
         layout.ep = ep;
     }
     Cluster& cluster = plan.cluster;

@@ -3,6 +3,8 @@
 #include "core/interop/export_target.h"
 #include "core/plan/plan_io.h"
 #include "tests/cli/program.h"
+#include "tests/interop/some_checkpoint.h"
+#include "tests/interop/some_gguf.h"
 
 namespace plimsoll {
 namespace {
@@ -115,6 +117,34 @@ TEST_F(InteropTest, WrongConfigsAreNamed) {
     put_contents(folder / "plan.json", "the old one");
     expect_refused({"import", "hf", path("config.json"), "-o", path("plan.json")}, "mamba");
     EXPECT_EQ(contents_of(folder / "plan.json"), "the old one");
+}
+
+TEST_F(InteropTest, GgufBecomesAPlan) {
+    put_contents(folder / "tiny.gguf", some_llama().bytes());
+    const Output output = plimsoll({"import", "gguf", path("tiny.gguf"), "-o", path("plan.json")});
+    ASSERT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("as many as the plan's model"));
+    const Json json = json_of(plimsoll({"estimate", path("plan.json"), "--json"}));
+    EXPECT_EQ(json["model"]["parameters"], 98'624);
+    put_contents(folder / "tiny.gguf", some_llama().bytes().substr(0, 300));
+    put_contents(folder / "plan.json", "the old one");
+    expect_refused({"import", "gguf", path("tiny.gguf"), "-o", path("plan.json")}, "cut short");
+    expect_refused({"import", "gguf", path("tiny.gguf"), "-o", path("tiny.gguf")}, "cut short");
+    EXPECT_EQ(contents_of(folder / "plan.json"), "the old one");
+}
+
+TEST_F(InteropTest, SafetensorsAreCountedBesideTheirConfig) {
+    put_safetensors(folder / "model.safetensors");
+    const Json counted = json_of(plimsoll({"import", "safetensors", path("model.safetensors"), "--json"}));
+    EXPECT_EQ(counted["parameters"], 221);
+    EXPECT_EQ(counted["dtypes"]["F32"]["bytes"], 884);
+    expect_refused({"import", "safetensors", path("model.safetensors"), "-o", path("plan.json")}, "no config.json");
+    put_contents(folder / "config.json", R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4})");
+    const Output output = plimsoll({"import", "safetensors", path(""), "-o", path("plan.json")});
+    EXPECT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.out, HasSubstr("F32"));
+    EXPECT_THAT(output.err, HasSubstr("the files 221"));
+    EXPECT_EQ((*read_json(folder / "plan.json"))["model"]["hidden_size"], 64);
 }
 
 }  // namespace
