@@ -62,7 +62,8 @@ void add_parts(py::module_& module) {
 void add_estimate(py::module_& module) {
     add_parts(module);
     py::class_<Estimate>(module, "Estimate", "Training memory per rank, term by term.")
-        .def_readonly("plan", &Estimate::plan)
+        .def_property_readonly(
+            "plan", [](const Estimate& e) { return e.plan; }, "A copy")
         .def_property_readonly("framework", [](const Estimate& e) { return name_of(e.framework); })
         .def_property_readonly("fits", [](const Estimate& e) { return e.memory.fits(); })
         .def_property_readonly("total_bytes", &Estimate::total, "Of the fullest rank")

@@ -130,7 +130,8 @@ std::string in_words(const Search& search) {
 
 void add_row(py::module_& module) {
     py::class_<Row>(module, "Row", "A layout that fits.")
-        .def_readonly("plan", &Row::plan, "The plan with this layout and these GPUs")
+        .def_property_readonly(
+            "plan", [](const Row& row) { return row.plan; }, "The plan with this layout and these GPUs")
         .def_property_readonly(
             "words", [](const Row& row) { return layout_words(row.candidate.layout); },
             "What differs from the plainest layout: \"dp 4, tp 8 + sp, ZeRO-1, 2 x 16\"")
