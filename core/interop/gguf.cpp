@@ -287,14 +287,14 @@ std::optional<Bytes> gguf_bytes(std::uint32_t type, std::int64_t elements) {
         std::int64_t elements;
         Bytes bytes;
     };
-    constexpr std::array blocks{Block{0, 1, 4},      Block{1, 1, 2},      Block{2, 32, 18},    Block{3, 32, 20},
-                                Block{6, 32, 22},    Block{7, 32, 24},    Block{8, 32, 34},    Block{10, 256, 84},
-                                Block{11, 256, 110}, Block{12, 256, 144}, Block{13, 256, 176}, Block{14, 256, 210},
-                                Block{15, 256, 292}, Block{16, 256, 66},  Block{17, 256, 74},  Block{18, 256, 98},
-                                Block{19, 256, 50},  Block{20, 32, 18},   Block{21, 256, 110}, Block{22, 256, 82},
-                                Block{23, 256, 136}, Block{24, 1, 1},     Block{25, 1, 2},     Block{26, 1, 4},
-                                Block{27, 1, 8},     Block{28, 1, 8},     Block{29, 256, 56},  Block{30, 1, 2},
-                                Block{34, 256, 54},  Block{35, 256, 66},  Block{39, 32, 17}};
+    constexpr std::array blocks{
+        Block{0, 1, 4},      Block{1, 1, 2},      Block{2, 32, 18},    Block{3, 32, 20},    Block{6, 32, 22},
+        Block{7, 32, 24},    Block{8, 32, 34},    Block{10, 256, 84},  Block{11, 256, 110}, Block{12, 256, 144},
+        Block{13, 256, 176}, Block{14, 256, 210}, Block{15, 256, 292}, Block{16, 256, 66},  Block{17, 256, 74},
+        Block{18, 256, 98},  Block{19, 256, 50},  Block{20, 32, 18},   Block{21, 256, 110}, Block{22, 256, 82},
+        Block{23, 256, 136}, Block{24, 1, 1},     Block{25, 1, 2},     Block{26, 1, 4},     Block{27, 1, 8},
+        Block{28, 1, 8},     Block{29, 256, 56},  Block{30, 1, 2},     Block{34, 256, 54},  Block{35, 256, 66},
+        Block{39, 32, 17},   Block{40, 64, 36},   Block{41, 128, 18}};
     const auto found =
         std::find_if(blocks.begin(), blocks.end(), [&](const Block& block) { return block.type == type; });
     Bytes bytes = 0;

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -51,6 +52,11 @@ class PlanTest(Case):
         self.assertIn("site-packages", plimsoll.__file__)
         self.assertTrue(os.environ["PLIMSOLL_DATA"].startswith(os.path.dirname(plimsoll.__file__)))
         self.assertIn("site-packages", plimsoll._plimsoll.__file__)
+        # Of the libraries that a plain system has not, the wheel's own are loaded.
+        libraries = set(re.findall(r"\S+/lib(?:fmt|yaml-cpp|csv)\.so\S*", pathlib.Path("/proc/self/maps").read_text()))
+        self.assertGreaterEqual(len(libraries), 3)
+        for library in libraries:
+            self.assertIn("site-packages/plimsoll/lib/", library)
 
     def test_settings_read_and_write(self):
         plan = plimsoll.Plan("llama-7b", gpu="H100 SXM", gpus_per_node=8,
