@@ -46,6 +46,13 @@ TEST_F(DoctorTest, ApplyWritesANewPlanAndNeverOverAnother) {
     EXPECT_TRUE(check_plan(better->plan).empty());
     EXPECT_EQ(better->plan.optimizer.clip, 1);
     EXPECT_NE(better->plan.layout, load_plan(sick)->plan.layout);
+    const auto json = parse_json(plimsoll({"doctor", sick, "--json", "--apply", path("again.json")}).out, "output");
+    ASSERT_TRUE(json) << json.error().message;
+    EXPECT_THAT((*json)["applied"]["settings"].dump(), HasSubstr("optimizer.clip=1"));
+    EXPECT_EQ(contents_of(folder / "again.json"), contents_of(folder / "better.json"));
+    // A plan with nothing but fine lines has nothing to write.
+    expect_refused({"doctor", "cpu-demo", "--apply", path("none.json")}, "no finding has a change");
+    EXPECT_FALSE(std::filesystem::exists(folder / "none.json"));
     const std::string before = contents_of(folder / "better.json");
     expect_refused({"doctor", sick, "--apply", path("better.json")}, "is there already");
     EXPECT_EQ(contents_of(folder / "better.json"), before);
