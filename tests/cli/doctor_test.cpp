@@ -11,6 +11,11 @@ using ::testing::HasSubstr;
 
 class DoctorTest : public CliTest {
 protected:
+    void SetUp() override {
+        CliTest::SetUp();
+        ::setenv("PLIMSOLL_CALIBRATION", (folder / "none").c_str(), 1);
+    }
+
     /// A plan file with the settings over a preset.
     std::string plan_file(const std::string& preset, const std::vector<std::string>& settings) {
         const auto plan = with_settings(plan_from_argument(preset)->plan, settings);
