@@ -102,14 +102,14 @@ PipelineAnswer slow_by_pipeline(const RunFacts& run) {
     PipelineRecords records(run.run, run.plan);
     if (!schedule || !records.poll() || !records.last_step()) return answer;
     const auto shares = expected_shares(run.plan, *schedule);
-    std::vector<Seconds> sums(static_cast<std::size_t>(schedule->ranks), 0);
+    std::vector<std::vector<Seconds>> own(static_cast<std::size_t>(schedule->ranks));
     std::uint64_t step = *records.last_step();
     const auto every = static_cast<std::uint64_t>(std::max<std::int64_t>(run.plan.training.layer_norms_every, 1));
     for (int k = 0; k < most_pipeline_steps && step > 0; ++k) {
         if (const auto timeline = records.timeline(*schedule, step)) {
             ++answer.steps;
             for (int rank = 0; rank < schedule->ranks; ++rank)
-                sums[static_cast<std::size_t>(rank)] += own_time(*schedule, *timeline, rank);
+                own[static_cast<std::size_t>(rank)].push_back(own_time(*schedule, *timeline, rank));
         }
         // The first step is recorded beside the multiples.
         step = step > every ? (step - 1) / every * every : 0;
@@ -117,18 +117,20 @@ PipelineAnswer slow_by_pipeline(const RunFacts& run) {
     if (answer.steps == 0) return answer;
     std::vector<Seconds> weighed;
     std::vector<int> ranks;
-    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+    for (std::size_t rank = 0; rank < own.size(); ++rank) {
         if (shares[rank] <= 0) return answer;
-        weighed.push_back(sums[rank] / shares[rank]);
+        // One step in which the system was busy elsewhere is no slow rank.
+        weighed.push_back(median(own[rank]) / shares[rank]);
         ranks.push_back(static_cast<int>(rank));
     }
     answer.slow = slowest_of(weighed, ranks, slower_in_pipeline);
     if (answer.slow) {
         const auto stage = static_cast<std::size_t>(answer.slow->rank);
         answer.slow->words = fmt::format(
-            "In {} that were recorded its operations took {} in all, {:.1f} times what its share of the "
-            "work takes on the other stages.",
-            steps_count(static_cast<std::size_t>(answer.steps)), format_seconds(sums[stage]), answer.slow->ratio);
+            "In the median of {} that were recorded its operations took {}, {:.1f} times what its share of "
+            "the work takes on the other stages.",
+            steps_count(static_cast<std::size_t>(answer.steps)), format_seconds(median(own[stage])),
+            answer.slow->ratio);
         answer.slow->rank *= static_cast<int>(l.tp * l.cp * l.dp);
     }
     return answer;

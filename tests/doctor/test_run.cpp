@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "core/doctor/tensor_of_size.h"
+#include "core/schedule/pipeline.h"
+#include "core/schedule/rates.h"
 #include "tests/doctor/doctor_fixture.h"
 
 namespace plimsoll {
@@ -217,6 +219,37 @@ TEST_F(DoctorOfRuns, TimeBesideStepsIsTold) {
 TEST_F(DoctorOfRuns, ARankWithLongerStepsIsNamed) {
     run.on_rank_1["step_time"] = [](double) { return 1.2; };
     EXPECT_THAT(found("straggler").title, HasSubstr("Rank 1 is 20 % slower"));
+}
+
+/// Operations as a simulated pipeline of two ranks takes them, the second one `slower` than its share of the work.
+void record_pipeline(MadeUpRun& run, double slower) {
+    run.plan =
+        *with_settings(run.plan, {"layout.dp=1", "layout.pp=2", "layout.accumulation=4", "layout.micro_batch=4"});
+    StageTimes times = relative_stage_times(run.plan);
+    for (auto* each : {&times.forward, &times.backward_input, &times.backward_weight}) each->at(1) *= slower;
+    const auto pipeline = simulate_pipeline(run.plan, times);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    run.events.clear();
+    run.events_of_rank_1.clear();
+    for (std::uint64_t step = 10; step <= 200; step += 10)
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+            Json ops = Json::array();
+            for (const TimedOp& op : pipeline->timeline.ranks[rank])
+                ops.push_back({short_name(op.op, false), op.start, op.end});
+            const double origin = 1000 + 10 * static_cast<double>(step);
+            (rank == 0 ? run.events : run.events_of_rank_1)
+                .push_back({step, origin, "pipeline", "", {{"pp_rank", rank}, {"origin", origin}, {"ops", ops}}});
+        }
+}
+
+TEST_F(DoctorOfRuns, ASlowPipelineRankIsNamedByItsOperations) {
+    record_pipeline(run, 1.0);
+    expect_fine(run.plan, run.examined(), "straggler");
+    EXPECT_THAT(item_of(run.examined(), "straggler").words, HasSubstr("operations in 5 steps"));
+    record_pipeline(run, 1.5);
+    const Finding finding = found("straggler");
+    EXPECT_THAT(finding.title, HasSubstr("Rank 1 is 50 % slower"));
+    EXPECT_EQ(finding.changes.at(0).settings[0], "layout.split=balanced");
 }
 
 TEST_F(DoctorOfRuns, RollbacksAreTold) {
