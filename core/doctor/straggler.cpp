@@ -17,6 +17,9 @@ constexpr std::size_t recent = 50;
 constexpr std::size_t least_steps = 5;
 /// In four runs of two ranks on busy cores their medians lay within 1.5 % of one another.
 constexpr double slower_in_steps = 1.05;
+/// A choice: ranks with the same work differ by what else their machine does.
+constexpr double slower_in_own_time = 1.25;
+constexpr Seconds least_difference = 1e-3;  ///< below which no step is worth a look
 /// Stages are compared by their share of the FLOPs, which leaves out what no product does: a wide margin.
 constexpr double slower_in_pipeline = 1.3;
 constexpr int most_pipeline_steps = 5;
@@ -60,6 +63,34 @@ std::optional<Slow> slow_by_steps(const RunFacts& run) {
             format_seconds(*std::max_element(times.begin(), times.end())),
             format_seconds(median_of_others(
                 times, static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin()))));
+    return slow;
+}
+
+/// By what of its steps each rank did not wait for others: of ranks that end each step together, the slow one waits
+/// least.
+std::optional<Slow> slow_by_own_time(const RunFacts& run, bool* recorded) {
+    std::vector<Seconds> times;
+    std::vector<int> ranks;
+    const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
+    for (int rank = 0; rank < world; ++rank) {
+        const Curve step = run.curve(series::step_time, rank), wait = run.curve(series::wait_time, rank);
+        if (step.size() < least_steps || wait.size() != step.size()) continue;
+        Curve own = step;
+        for (std::size_t i = 0; i < own.size(); ++i) own.values[i] -= wait.values[i];
+        times.push_back(median_of(own, own.size() > recent ? own.size() - recent : 1, own.size()));
+        ranks.push_back(rank);
+    }
+    *recorded = times.size() == static_cast<std::size_t>(world);
+    // The ranks of a pipeline have unequal work; its operations tell more.
+    if (run.plan.layout.pp > 1) return std::nullopt;
+    auto slow = slowest_of(times, ranks, slower_in_own_time);
+    if (!slow) return slow;
+    const auto worst = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+    if (times[worst] - median_of_others(times, worst) < least_difference) return std::nullopt;
+    slow->words = fmt::format(
+        "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the "
+        "others {}.",
+        slow->rank, format_seconds(times[worst]), format_seconds(median_of_others(times, worst)));
     return slow;
 }
 
@@ -142,6 +173,8 @@ void check_straggler(const RunFacts& run, Sheet& sheet) {
     const Layout& l = run.plan.layout;
     if (l.world_size() == 1) return sheet.fine("straggler", "one rank");
     auto slow = slow_by_steps(run);
+    bool own_times = false;
+    if (auto own = slow_by_own_time(run, &own_times); own && !slow) slow = std::move(own);
     PipelineAnswer piped;
     if (l.pp > 1) piped = slow_by_pipeline(run);
     if (!slow) slow = piped.slow;
@@ -167,6 +200,9 @@ void check_straggler(const RunFacts& run, Sheet& sheet) {
                                                    steps_count(static_cast<std::size_t>(piped.steps))));
     if (run.curve(series::step_time).size() < least_steps)
         return sheet.unknown("straggler", fmt::format("fewer than {} steps are recorded", least_steps));
+    if (own_times && l.pp == 1) {
+        return sheet.fine("straggler", "what ranks spend on work of their own is alike");
+    }
     sheet.unknown("straggler",
                   "ranks that share gradients end each step together, so their step times are alike "
                   "whoever is slow; only a pipeline records each rank's own work");

@@ -38,13 +38,40 @@ TEST_F(DoctorOfRuns, AGoodRunIsFine) {
     const Diagnosis diagnosis = run.examined();
     expect_sound(run.plan, diagnosis);
     EXPECT_TRUE(diagnosis.healthy()) << kinds_of(diagnosis);
-    for (const char* item : {"out-of-memory", "nonfinite", "bad-data", "overflow", "loss-scale", "initial-loss",
-                             "dead-layers", "exploding-layers", "lr-too-high", "lr-too-low", "spikes", "clipped-steps",
-                             "overfit", "throughput", "beside-steps", "ended", "rollbacks"})
+    for (const char* item :
+         {"out-of-memory",    "nonfinite",   "bad-data",   "overflow", "loss-scale",    "initial-loss", "dead-layers",
+          "exploding-layers", "lr-too-high", "lr-too-low", "spikes",   "clipped-steps", "overfit",      "throughput",
+          "beside-steps",     "ended",       "rollbacks",  "data",     "straggler",     "communication"})
         expect_fine(run.plan, diagnosis, item);
-    // Nothing is recorded of these.
+}
+
+TEST_F(DoctorOfRuns, WhatIsNotRecordedIsNotJudged) {
+    run.value.erase("data_time");
+    run.value.erase("wait_time");
+    const Diagnosis diagnosis = run.examined();
     EXPECT_EQ(item_of(diagnosis, "data").verdict, ItemVerdict::Unknown);
     EXPECT_EQ(item_of(diagnosis, "straggler").verdict, ItemVerdict::Unknown);
+}
+
+TEST_F(DoctorOfRuns, ARankThatWaitsLeastIsTheOneThatOthersWaitFor) {
+    run.value["wait_time"] = [](double) { return 0.4; };
+    run.on_rank_1["wait_time"] = [](double) { return 0.02; };
+    const Finding finding = found("straggler");
+    EXPECT_THAT(finding.title, HasSubstr("Rank 1 is 63 % slower"));
+    EXPECT_THAT(finding.evidence[0], HasSubstr("work of its own"));
+}
+
+TEST_F(DoctorOfRuns, WaitsOfEveryRankAreTheLinks) {
+    run.value["wait_time"] = [](double) { return 0.5; };
+    run.on_rank_1["wait_time"] = [](double) { return 0.45; };
+    const Finding finding = found("slow-communication");
+    EXPECT_THAT(finding.title, HasSubstr("at least 45 %"));
+    EXPECT_FALSE(finding.changes.empty());
+}
+
+TEST_F(DoctorOfRuns, TimeSpentOnDataIsTold) {
+    run.on_rank_1["data_time"] = [](double) { return 0.2; };
+    EXPECT_THAT(found("slow-data").title, HasSubstr("20 %"));
 }
 
 TEST_F(DoctorOfRuns, OutOfMemoryNamesRankStepTensorAndRemedies) {
