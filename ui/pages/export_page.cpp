@@ -46,6 +46,7 @@ void ExportPage::build() {
     targets_->setModel(&titles_);
     targets_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     targets_->setAccessibleName(tr("Tools to export to"));
+    targets_->setUniformItemSizes(true);
     targets_->setMinimumHeight(170);
     copy_->setAccessibleName(tr("Copy the export"));
     save_->setAccessibleName(tr("Save the export"));

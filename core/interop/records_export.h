@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run recorded, in other tools' formats.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/telemetry/series_store.h"
+
+namespace plimsoll {
+
+enum class RecordFormat {
+    Csv,          ///< series,step,time,value,unit: a line a point
+    Jsonl,        ///< an object a line: points, then events
+    TensorBoard,  ///< an event file (scalars; the run's events as text)
+    Prometheus,   ///< the last value of each series, text exposition format 0.0.4
+};
+inline constexpr std::array<std::string_view, 4> record_format_names{"csv", "jsonl", "tensorboard", "prometheus"};
+
+/// Takes the next piece of the file.
+using RecordSink = std::function<Result<void>(std::string_view piece)>;
+
+/// `run` names the run in Prometheus' labels. Values that are not finite are written as NaN and Infinity (in JSON as
+/// strings). The first error of the sink ends it.
+Result<void> export_records(const SeriesStore& store, RecordFormat format, const std::string& run,
+                            const RecordSink& sink);
+
+/// A frame of TensorFlow's record format around `event`: u64 length, its masked CRC-32C, the bytes, their masked
+/// CRC-32C, all little-endian (tensorflow/core/lib/io/record_writer.cc).
+std::string tensorboard_frame(std::string_view event);
+/// The event that an event file begins with.
+std::string tensorboard_header(double time);
+/// Scalars of one step as an event (tensorflow/core/util/event.proto, summary.proto).
+struct TensorBoardScalar {
+    std::string_view tag;
+    double value;
+};
+std::string tensorboard_scalars(std::uint64_t step, double time, const std::vector<TensorBoardScalar>& scalars);
+std::string tensorboard_text(std::uint64_t step, double time, std::string_view tag, std::string_view text);
+
+}  // namespace plimsoll
