@@ -62,12 +62,17 @@ TEST_F(InteropTest, LintEndsWithItsVerdict) {
     const Output json = plimsoll({"lint", path("ds.json"), "--world", "8", "--release", "0.16.9", "--json"});
     EXPECT_EQ(json.code, 1);
     EXPECT_EQ(Json::parse(json.out)["accepted"], false);
-    put_contents(folder / "ds.json", R"({"train_batch_size": 10,, })");
-    expect_refused({"lint", path("ds.json")}, "line 1, column 25");
+    put_contents(folder / "ds.json", R"({"train_batch_size": 10 20})");
+    expect_refused({"lint", path("ds.json")}, "line 1, column 26");
     expect_refused({"lint", path("none.json")}, "none.json");
     expect_refused({"lint", path("ds.json"), "--release", "1.0"}, "0.19.0 to 0.19.8");
     expect_refused({"lint"}, "name the file");
     EXPECT_THAT(plimsoll({"lint", "--rules"}).out, HasSubstr("38  overflows without end"));
+}
+
+TEST_F(InteropTest, RecordsNeedARunAndAFormat) {
+    expect_refused({"records", "no-such-run"}, "no-such-run");
+    expect_refused({"records", "latest", "--to", "tensorbord"}, "did you mean \"tensorboard\"?");
 }
 
 TEST_F(InteropTest, LintListsWhatDiffersFromTheDefaults) {
