@@ -51,10 +51,11 @@ bool type_allows(const std::string& type, std::string_view word) {
     return false;
 }
 
-bool fits(const Json& value, const std::string& type) {
+/// `nullable`: a key that is there with null counts as absent.
+bool fits(const Json& value, const std::string& type, bool nullable) {
     const auto allows = [&](std::string_view word) { return type_allows(type, word); };
     if (allows("any")) return true;
-    if (value.is_null()) return allows("null");
+    if (value.is_null()) return allows("null") || nullable;
     if (value.is_boolean()) return allows("boolean");
     if (value.is_string()) return allows("string");
     if (value.is_array()) return allows("array");
@@ -77,9 +78,20 @@ bool reads_as_number(const Json& value, bool integer) {
     return read.ec == std::errc{} && read.ptr == end;
 }
 
-/// Getters that compare what they read at once.
-bool compared_at_once(std::string_view path) {
-    return is_batch_key(path) || path == "communication_data_type" || path == "seq_parallel_communication_data_type";
+/// Getters that use what they read at once, so that a wrong type is refused without a schema.
+bool used_at_once(std::string_view path) {
+    constexpr std::array<std::string_view, 11> keys{"communication_data_type",
+                                                    "seq_parallel_communication_data_type",
+                                                    "checkpoint.tag_validation",
+                                                    "checkpoint.writer.type",
+                                                    "checkpoint.writer.data_parallel",
+                                                    "checkpoint.parallel_write.pipeline_stage",
+                                                    "data_types.grad_accum_dtype",
+                                                    "optimizer.type",
+                                                    "optimizer.params",
+                                                    "scheduler.type",
+                                                    "gradient_allreduce_op"};
+    return is_batch_key(path) || std::find(keys.begin(), keys.end(), path) != keys.end();
 }
 
 void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const Json& value, bool strict) {
@@ -87,7 +99,7 @@ void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const
     if (value.is_number() && wants_integer) {
         const double floor = std::floor(value.get<double>());
         const bool cut_off = c.release < DeepSpeedRelease{15, 0};
-        if (strict && !cut_off) {
+        if ((strict && !cut_off) || is_batch_key(path)) {
             c.refused("fractional", path, "{} is not a whole number, which DeepSpeed asks for here: write {:.0f}",
                       shown(value), floor);
         } else {
@@ -102,7 +114,7 @@ void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const
             return;
         }
         constexpr std::string_view cure = "write it without quotes";
-        if (strict || compared_at_once(path)) {
+        if (strict || used_at_once(path)) {
             c.refused("number-as-string", path, "{} is a string where a number belongs: {}", shown(value), cure);
         } else {
             c.danger("number-as-string", path, "{} is a string where a number belongs, which fails later: {}",
@@ -117,7 +129,7 @@ void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const
                  value.get<bool>() ? 1 : 0);
     } else if (value.is_number() && strict && type_allows(key.type, "boolean") && (value == 0 || value == 1)) {
         c.danger("type", path, "{} counts as {} here: write it so", shown(value), value == 1 ? "true" : "false");
-    } else if (strict || compared_at_once(path)) {
+    } else if (strict || used_at_once(path)) {
         c.refused("type", path, "{} is of the wrong type: {} belongs here", shown(value), type);
     } else {
         c.danger("type", path, "{} is of the wrong type, which DeepSpeed does not check: {} belongs here", shown(value),
@@ -150,10 +162,8 @@ void check_allowed(Case& c, const std::string& path, const DeepSpeedKey& key, co
                lower(each.get<std::string>()) == lower(value.get<std::string>());
     };
     if (std::any_of(key.allowed.begin(), key.allowed.end(), same)) return;
-    if (path == "data_types.grad_accum_dtype" && value.is_string()) {
-        for (const char* word : {"float32", "float", "float16", "half", "bfloat16"}) {
-            if (value == word) return;
-        }
+    if (path == "data_types.grad_accum_dtype" && value.is_string() && !dtype_word(value.get<std::string>()).empty()) {
+        return;
     }
     std::string words;
     std::vector<std::string> names;
@@ -188,6 +198,10 @@ void check_bounds(Case& c, const std::string& path, const DeepSpeedKey& key, con
 }
 
 void check_value(Case& c, const std::string& path, const Json& value, bool strict) {
+    if (path == "torch_autocast.dtype" && value.is_string() && dtype_word(value.get<std::string>()).empty()) {
+        c.refused("value", path, "{} is no dtype: write one of bfloat16, float16, float32", shown(value));
+        return;
+    }
     if (is_auto(value)) {
         check_auto(c, path, strict);
         return;
@@ -200,7 +214,11 @@ void check_value(Case& c, const std::string& path, const Json& value, bool stric
         }
         return;
     }
-    if (!fits(value, key->type)) {
+    if (path == "data_types.keep_in_fp32_modules" && value.is_string()) {
+        c.refused("value", path, "{} is not possible here: write \"auto\" or a list of patterns", shown(value));
+        return;
+    }
+    if (!fits(value, key->type, !strict && key->default_value.is_null())) {
         wrong_type(c, path, *key, value, strict);
         return;
     }
