@@ -28,11 +28,27 @@ bool is_batch_key(std::string_view path) {
     return std::find(batch_keys.begin(), batch_keys.end(), path) != batch_keys.end();
 }
 
+/// Getters that use what they read at once, so that a wrong type is refused without a schema.
+bool used_at_once(std::string_view path) {
+    constexpr std::array<std::string_view, 11> keys{"communication_data_type",
+                                                    "seq_parallel_communication_data_type",
+                                                    "checkpoint.tag_validation",
+                                                    "checkpoint.writer.type",
+                                                    "checkpoint.writer.data_parallel",
+                                                    "checkpoint.parallel_write.pipeline_stage",
+                                                    "data_types.grad_accum_dtype",
+                                                    "optimizer.type",
+                                                    "optimizer.params",
+                                                    "scheduler.type",
+                                                    "gradient_allreduce_op"};
+    return is_batch_key(path) || std::find(keys.begin(), keys.end(), path) != keys.end();
+}
+
 void check_auto(Case& c, const std::string& path, bool strict) {
     if (c.launch.hugging_face || takes_auto(path)) return;
     constexpr std::string_view who = "only the Hugging Face Trainer and Accelerate fill it in; write the value";
-    if (is_batch_key(path)) {
-        c.refused("auto", path, "\"auto\" stays a string in plain DeepSpeed, which then compares it with a number: {}",
+    if (used_at_once(path)) {
+        c.refused("auto", path, "\"auto\" stays a string in plain DeepSpeed, which has another use for the value: {}",
                   who);
     } else if (strict) {
         c.danger("auto", path, "plain DeepSpeed drops \"auto\" without a word and takes its default, {}: {}",
@@ -76,22 +92,6 @@ bool reads_as_number(const Json& value, bool integer) {
     double number = 0;
     const auto read = std::from_chars(text.data(), end, number);
     return read.ec == std::errc{} && read.ptr == end;
-}
-
-/// Getters that use what they read at once, so that a wrong type is refused without a schema.
-bool used_at_once(std::string_view path) {
-    constexpr std::array<std::string_view, 11> keys{"communication_data_type",
-                                                    "seq_parallel_communication_data_type",
-                                                    "checkpoint.tag_validation",
-                                                    "checkpoint.writer.type",
-                                                    "checkpoint.writer.data_parallel",
-                                                    "checkpoint.parallel_write.pipeline_stage",
-                                                    "data_types.grad_accum_dtype",
-                                                    "optimizer.type",
-                                                    "optimizer.params",
-                                                    "scheduler.type",
-                                                    "gradient_allreduce_op"};
-    return is_batch_key(path) || std::find(keys.begin(), keys.end(), path) != keys.end();
 }
 
 void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const Json& value, bool strict) {
@@ -198,6 +198,10 @@ void check_bounds(Case& c, const std::string& path, const DeepSpeedKey& key, con
 }
 
 void check_value(Case& c, const std::string& path, const Json& value, bool strict) {
+    if (path.starts_with("torch_autocast.") && value.is_null()) {
+        c.refused("type", path, "null is not possible here: write a value, or take it out");
+        return;
+    }
     if (path == "torch_autocast.dtype" && value.is_string() && dtype_word(value.get<std::string>()).empty()) {
         c.refused("value", path, "{} is no dtype: write one of bfloat16, float16, float32", shown(value));
         return;
