@@ -67,6 +67,11 @@ std::string_view dtype_word(std::string_view text);
 /// The value as a whole number (8, 8.0); nothing for any other.
 std::optional<std::int64_t> whole(const Json* value);
 
+/// Type, bounds and allowed words of one value; `strict`: the block refuses what does not fit.
+void lint_value(Case& c, const std::string& path, const Json& value, bool strict);
+/// Whether the value is "auto" or has it; then it is reported where nobody fills it in.
+bool lint_auto(Case& c, const std::string& path, const Json& value, bool strict);
+
 // The rules, each in a file of its name.
 void lint_keys(Case& c);         ///< unknown, misplaced, newer and removed keys, types, bounds, "auto"
 void lint_batch(Case& c);        ///< the product of the three batch numbers; sets lint.batch
