@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "app/cli/command.h"
+#include "app/cli/records_server.h"
 #include "app/cli/terminal.h"
 #include "core/base/file_io.h"
 #include "core/base/nearest.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct Arguments {
     std::string run, to = "csv", output;
+    std::optional<int> listen;
 };
 
 Result<RecordFormat> format_of(const std::string& name) {
@@ -66,6 +68,14 @@ Result<int> records(const Arguments& arguments) {
     if (!format) return tl::unexpected(format.error());
     const auto run = find_run(arguments.run);
     if (!run) return tl::unexpected(run.error());
+    if (arguments.listen) {
+        if (*arguments.listen < 0 || *arguments.listen > 65535) {
+            return bad_input("--listen is {}: a port from 1 to 65535 is needed, or 0 for a free one",
+                             *arguments.listen);
+        }
+        auto served = serve_records(*run, *arguments.listen);
+        return served ? Result<int>(0) : tl::unexpected(served.error());
+    }
     RunTelemetry telemetry(*run);
     do {
         telemetry.poll();
@@ -90,6 +100,10 @@ void add_records(CLI::App& app, Work& work) {
         ->capture_default_str();
     command->add_option("-o,--output", arguments->output, "File or folder to write; standard output without it")
         ->type_name("PATH");
+    command
+        ->add_option("--listen", arguments->listen,
+                     "Answer http://127.0.0.1:PORT/metrics with the last values, for Prometheus, until Ctrl-C")
+        ->type_name("PORT");
     command->callback([arguments, &work] { work = [arguments] { return records(*arguments); }; });
 }
 
