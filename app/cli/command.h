@@ -32,6 +32,7 @@ void add_bench(CLI::App& app, Work& work);
 void add_lessons(CLI::App& app, Work& work);
 void add_import(CLI::App& app, Work& work);
 void add_lint(CLI::App& app, Work& work);
+void add_records(CLI::App& app, Work& work);
 void add_train(CLI::App& app, Work& work);
 void add_watch(CLI::App& app, Work& work);
 void add_doctor(CLI::App& app, Work& work);

@@ -55,10 +55,14 @@ Result<Patient> patient_of(const std::string& what) {
     return Patient{*std::move(plan), *run, "run " + run->path().string()};
 }
 
-Result<std::string> apply(const Patient& patient, const Diagnosis& diagnosis, const std::string& file) {
-    const AppliedChanges applied = with_first_changes(patient.plan, diagnosis);
+Result<AppliedChanges> apply(const Patient& patient, const Diagnosis& diagnosis, const std::string& file) {
+    AppliedChanges applied = with_first_changes(patient.plan, diagnosis);
     if (applied.settings.empty()) return bad_input("no finding has a change to apply: {} is not written", file);
     if (auto saved = save_plan(file, applied.plan); !saved) return tl::unexpected(saved.error());
+    return applied;
+}
+
+std::string applied_text(const AppliedChanges& applied, const std::string& file) {
     std::string text = fmt::format("\n{} has: {}\n", file, fmt::join(applied.settings, " "));
     if (!applied.left_out.empty())
         text += fmt::format("left out, as they do not go with these: {}\n", fmt::join(applied.left_out, ", "));
@@ -72,19 +76,16 @@ Result<int> doctor(const Arguments& arguments) {
     if (!patient) return tl::unexpected(patient.error());
     const Result<Diagnosis> diagnosis = patient->run ? examine_run(*patient->run) : examine_plan(patient->plan);
     if (!diagnosis) return tl::unexpected(diagnosis.error());
-    std::string applied;
+    std::string text = doctor_report(*diagnosis, patient->name);
+    Json json = to_json(*diagnosis);
+    json[patient->run ? "run" : "plan"] = patient->run ? patient->run->path().string() : arguments.what;
     if (!arguments.apply.empty()) {
-        auto text = apply(*patient, *diagnosis, arguments.apply);
-        if (!text) return tl::unexpected(text.error());
-        applied = *std::move(text);
+        const auto applied = apply(*patient, *diagnosis, arguments.apply);
+        if (!applied) return tl::unexpected(applied.error());
+        text += applied_text(*applied, arguments.apply);
+        json["applied"] = {{"file", arguments.apply}, {"settings", applied->settings}, {"left_out", applied->left_out}};
     }
-    if (arguments.json) {
-        Json json = to_json(*diagnosis);
-        json[patient->run ? "run" : "plan"] = patient->run ? patient->run->path().string() : arguments.what;
-        say(json.dump(2) + "\n");
-    } else {
-        say(doctor_report(*diagnosis, patient->name) + applied);
-    }
+    say(arguments.json ? json.dump(2) + "\n" : text);
     return diagnosis->healthy() ? 0 : 1;
 }
 

@@ -69,6 +69,7 @@ int main(int argc, char** argv) try {
     cli::add_watch(app, work);
     cli::add_runs(app, work);
     cli::add_doctor(app, work);
+    cli::add_records(app, work);
     cli::add_export(app, work);
     cli::add_import(app, work);
     cli::add_lint(app, work);

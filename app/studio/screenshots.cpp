@@ -20,6 +20,7 @@
 #include "ui/models/plan_model.h"
 #include "ui/models/run_model.h"
 #include "ui/pages/close_dialog.h"
+#include "ui/pages/doctor_page.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/layout_page.h"
 #include "ui/pages/lessons_page.h"
@@ -105,6 +106,15 @@ void takePages(ui::MainWindow& window, Camera& camera) {
         for (int waited = 0; waited < dry_run_ms && window.memoryPage()->model()->isRunning(); waited += 100)
             settle(100);
         camera.take(names[i]);
+    }
+    ui::DoctorModel* doctor = window.doctorPage()->model();
+    if (doctor->hasRun()) {
+        window.showPage(ui::PageId::Doctor);
+        doctor->choose(ui::DoctorModel::Subject::Run);
+        for (int waited = 0; waited < dry_run_ms && doctor->isExamining(); waited += 100) settle(100);
+        settle();
+        camera.take("doctor-run");
+        doctor->choose(ui::DoctorModel::Subject::Plan);
     }
     ui::LessonsPage* lessons = window.lessonsPage();
     for (int i = 1; i < static_cast<int>(lessons->model()->lessons().size()); ++i) {

@@ -16,7 +16,7 @@ void check_run_numbers(const RunFacts& run, Sheet& sheet);
 void check_run_layers(const RunFacts& run, Sheet& sheet);
 /// lr-too-high, lr-too-low, spikes, clipped-steps, overfit.
 void check_run_rate(const RunFacts& run, Sheet& sheet);
-/// data, predicted, throughput, beside-steps.
+/// data, communication where the waits are recorded, predicted, throughput, beside-steps.
 void check_run_speed(const RunFacts& run, const PlanFacts* plan, Sheet& sheet);
 /// straggler.
 void check_straggler(const RunFacts& run, Sheet& sheet);

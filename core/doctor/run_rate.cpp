@@ -18,14 +18,14 @@ constexpr double near_peak = 0.5;
 /// A loss that is a twentieth above its own lowest, and clear of the batches' scatter, has turned.
 constexpr double loss_rose = 1.05;
 constexpr double clear_of_scatter = 3;
-/// Norms of a stable run fall or stay within a factor of two after the warmup.
+/// A choice: norms of a stable run fall after the warmup, or rise slowly.
 constexpr double norm_grew = 4;
 /// Of normal scatter one sample in 741 lies 3 deviations up; ten times as many are too many.
 constexpr double many_spikes = 0.0135;
 constexpr std::size_t least_spikes = 3;
-constexpr double always_clipped = 0.9;
-constexpr double hardly_learned = 0.01;
-constexpr double val_rose = 1.02;
+constexpr double always_clipped = 0.9;   ///< what is left passes by chance
+constexpr double hardly_learned = 0.01;  ///< of the first loss, in a hundred steps and more
+constexpr double val_rose = 1.02;        ///< beyond what one validation differs from the next
 
 /// Medians over windows of equal length, and how far single steps lie from them.
 struct Windows {

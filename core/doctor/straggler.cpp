@@ -15,8 +15,12 @@ namespace {
 
 constexpr std::size_t recent = 50;
 constexpr std::size_t least_steps = 5;
-constexpr double slower_in_steps = 1.05;  ///< ranks that share gradients end a step within 1 % of one another
-/// Stages are compared by their share of the FLOPs, which leaves out what no product does.
+/// In four runs of two ranks on busy cores their medians lay within 1.5 % of one another.
+constexpr double slower_in_steps = 1.05;
+/// A choice: ranks with the same work differ by what else their machine does.
+constexpr double slower_in_own_time = 1.25;
+constexpr Seconds least_difference = 1e-3;  ///< below which no step is worth a look
+/// Stages are compared by their share of the FLOPs, which leaves out what no product does: a wide margin.
 constexpr double slower_in_pipeline = 1.3;
 constexpr int most_pipeline_steps = 5;
 
@@ -62,6 +66,34 @@ std::optional<Slow> slow_by_steps(const RunFacts& run) {
     return slow;
 }
 
+/// By what of its steps each rank did not wait for others: of ranks that end each step together, the slow one waits
+/// least.
+std::optional<Slow> slow_by_own_time(const RunFacts& run, bool* recorded) {
+    std::vector<Seconds> times;
+    std::vector<int> ranks;
+    const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
+    for (int rank = 0; rank < world; ++rank) {
+        const Curve step = run.curve(series::step_time, rank), wait = run.curve(series::wait_time, rank);
+        if (step.size() < least_steps || wait.size() != step.size()) continue;
+        Curve own = step;
+        for (std::size_t i = 0; i < own.size(); ++i) own.values[i] -= wait.values[i];
+        times.push_back(median_of(own, own.size() > recent ? own.size() - recent : 1, own.size()));
+        ranks.push_back(rank);
+    }
+    *recorded = times.size() == static_cast<std::size_t>(world);
+    // The ranks of a pipeline have unequal work; its operations tell more.
+    if (run.plan.layout.pp > 1) return std::nullopt;
+    auto slow = slowest_of(times, ranks, slower_in_own_time);
+    if (!slow) return slow;
+    const auto worst = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+    if (times[worst] - median_of_others(times, worst) < least_difference) return std::nullopt;
+    slow->words = fmt::format(
+        "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the "
+        "others {}.",
+        slow->rank, format_seconds(times[worst]), format_seconds(median_of_others(times, worst)));
+    return slow;
+}
+
 /// What a pipeline rank spent on its operations, with what it let its first one's input wait for.
 Seconds own_time(const PipelineSchedule& schedule, const Timeline& timeline, int rank) {
     const auto& ops = timeline.ranks[static_cast<std::size_t>(rank)];
@@ -101,14 +133,14 @@ PipelineAnswer slow_by_pipeline(const RunFacts& run) {
     PipelineRecords records(run.run, run.plan);
     if (!schedule || !records.poll() || !records.last_step()) return answer;
     const auto shares = expected_shares(run.plan, *schedule);
-    std::vector<Seconds> sums(static_cast<std::size_t>(schedule->ranks), 0);
+    std::vector<std::vector<Seconds>> own(static_cast<std::size_t>(schedule->ranks));
     std::uint64_t step = *records.last_step();
     const auto every = static_cast<std::uint64_t>(std::max<std::int64_t>(run.plan.training.layer_norms_every, 1));
     for (int k = 0; k < most_pipeline_steps && step > 0; ++k) {
         if (const auto timeline = records.timeline(*schedule, step)) {
             ++answer.steps;
             for (int rank = 0; rank < schedule->ranks; ++rank)
-                sums[static_cast<std::size_t>(rank)] += own_time(*schedule, *timeline, rank);
+                own[static_cast<std::size_t>(rank)].push_back(own_time(*schedule, *timeline, rank));
         }
         // The first step is recorded beside the multiples.
         step = step > every ? (step - 1) / every * every : 0;
@@ -116,18 +148,20 @@ PipelineAnswer slow_by_pipeline(const RunFacts& run) {
     if (answer.steps == 0) return answer;
     std::vector<Seconds> weighed;
     std::vector<int> ranks;
-    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+    for (std::size_t rank = 0; rank < own.size(); ++rank) {
         if (shares[rank] <= 0) return answer;
-        weighed.push_back(sums[rank] / shares[rank]);
+        // One step in which the system was busy elsewhere is no slow rank.
+        weighed.push_back(median(own[rank]) / shares[rank]);
         ranks.push_back(static_cast<int>(rank));
     }
     answer.slow = slowest_of(weighed, ranks, slower_in_pipeline);
     if (answer.slow) {
         const auto stage = static_cast<std::size_t>(answer.slow->rank);
         answer.slow->words = fmt::format(
-            "In {} that were recorded its operations took {} in all, {:.1f} times what its share of the "
-            "work takes on the other stages.",
-            steps_count(static_cast<std::size_t>(answer.steps)), format_seconds(sums[stage]), answer.slow->ratio);
+            "In the median of {} that were recorded its operations took {}, {:.1f} times what its share of "
+            "the work takes on the other stages.",
+            steps_count(static_cast<std::size_t>(answer.steps)), format_seconds(median(own[stage])),
+            answer.slow->ratio);
         answer.slow->rank *= static_cast<int>(l.tp * l.cp * l.dp);
     }
     return answer;
@@ -139,6 +173,8 @@ void check_straggler(const RunFacts& run, Sheet& sheet) {
     const Layout& l = run.plan.layout;
     if (l.world_size() == 1) return sheet.fine("straggler", "one rank");
     auto slow = slow_by_steps(run);
+    bool own_times = false;
+    if (auto own = slow_by_own_time(run, &own_times); own && !slow) slow = std::move(own);
     PipelineAnswer piped;
     if (l.pp > 1) piped = slow_by_pipeline(run);
     if (!slow) slow = piped.slow;
@@ -164,6 +200,9 @@ void check_straggler(const RunFacts& run, Sheet& sheet) {
                                                    steps_count(static_cast<std::size_t>(piped.steps))));
     if (run.curve(series::step_time).size() < least_steps)
         return sheet.unknown("straggler", fmt::format("fewer than {} steps are recorded", least_steps));
+    if (own_times && l.pp == 1) {
+        return sheet.fine("straggler", "what ranks spend on work of their own is alike");
+    }
     sheet.unknown("straggler",
                   "ranks that share gradients end each step together, so their step times are alike "
                   "whoever is slow; only a pipeline records each rank's own work");

@@ -11,7 +11,6 @@ constexpr std::int64_t worth_saving = 1000;
 
 void check_guard(const Plan& plan, Sheet& sheet) {
     const Guard& guard = plan.guard;
-    const std::string where = "guard.every=1 costs under 1 % of a step";
     if (guard.detector == GuardDetector::Off)
         return sheet.found({"guard-off",
                             Severity::Advice,
@@ -19,7 +18,7 @@ void check_guard(const Plan& plan, Sheet& sheet) {
                             "The gradient guard is off.",
                             {"A step that is not finite is still left out, but spikes go into the weights unseen."},
                             {{{"guard.detector=sigma", "guard.every=1", "guard.clip=true"},
-                              "what stands out by 3 deviations is told and clipped; " + where}},
+                              "what stands out by 3 deviations is told and clipped"}},
                             "gradient guard, core/control"});
     const bool acts = guard.clip || guard.skip || guard.cut_lr || guard.checkpoint || guard.rollback;
     if (!acts && plan.training.steps >= worth_saving)
@@ -28,7 +27,7 @@ void check_guard(const Plan& plan, Sheet& sheet) {
                             "guard",
                             "The gradient guard tells spikes and does nothing about them.",
                             {fmt::format("It looks at one step in {}; no action is on.", guard.every)},
-                            {{{"guard.every=1", "guard.clip=true"}, "spikes are clipped; " + where},
+                            {{{"guard.every=1", "guard.clip=true"}, "the guard looks at each step and clips spikes"},
                              {{"guard.every=1", "guard.clip=true", "guard.rollback=true"},
                               "and where they go on the run goes back to a checkpoint without their batches"}},
                             "gradient guard, core/control"});

@@ -119,6 +119,7 @@ public:
 
     int rank() const override { return backend_->getRank(); }
     int world_size() const override { return backend_->getSize(); }
+    Seconds waited() const override { return meeting_->board->waited_seconds(); }
 
     std::shared_ptr<Work> all_reduce_sum(torch::Tensor tensor) override {
         return all_reduce(std::move(tensor), c10d::ReduceOp::SUM);

@@ -63,6 +63,9 @@ public:
     Result<void> broadcast(torch::Tensor tensor, int root) { return broadcast(std::move(tensor), root, 0); }
     Result<void> barrier() { return barrier(0); }
 
+    /// How long this rank has waited so far in calls of this group and of all that come from the same one.
+    virtual Seconds waited() const { return 0; }
+
     /// A group of some of these ranks, called by each of `members` (numbers in this group, ascending) and by no other.
     /// `name` tells it apart from other groups and stands in messages: "tensor-parallel".
     virtual Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) = 0;

@@ -72,6 +72,7 @@ public:
 
     int rank() const override { return group_->rank(); }
     int world_size() const override { return group_->world_size(); }
+    Seconds waited() const override { return group_->waited(); }
 
     std::shared_ptr<Work> all_reduce_sum(torch::Tensor tensor) override {
         if (!fits(tensor) || !can_reduce(tensor.scalar_type())) return group_->all_reduce_sum(std::move(tensor));

@@ -199,6 +199,8 @@ Result<void> TrainLoop::record(const Step& step) {
         if (auto told = record_pipeline(number); !told) return told;
     }
     values.emplace_back(series::step_time, step.seconds);
+    values.emplace_back(series::data_time, step.data_seconds);
+    if (collectives_.world_size() > 1) values.emplace_back(series::wait_time, step.wait_seconds);
     values.emplace_back(series::memory, static_cast<double>(memory(false)));
     values.emplace_back(series::memory_peak, static_cast<double>(memory(true)));
     if (accelerator_ == nullptr) {

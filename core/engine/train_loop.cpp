@@ -89,6 +89,7 @@ Result<TrainLoop::Step> TrainLoop::watched_step() {
 
 Result<TrainLoop::Step> TrainLoop::step() {
     const Stopwatch watch;
+    const Seconds waited = collectives_.waited();
     Step step;
     pass_over_left_out();
     step.number = updates_ + 1;
@@ -105,6 +106,7 @@ Result<TrainLoop::Step> TrainLoop::step() {
     if (auto done = update(step); !done) return tl::unexpected(done.error());
     if (accelerator_ != nullptr) accelerator_->synchronize();
     step.seconds = watch.seconds();
+    step.wait_seconds = collectives_.waited() - waited;
     return step;
 }
 
@@ -130,7 +132,13 @@ Result<void> TrainLoop::forward_backward(Step& step) {
     StepSettings settings;
     settings.loss_scale = step.scale * faults_.loss_factor();
     if (layout.pp == 1) settings.before_last_backward = send_status;  // travels while backward computes
-    const auto reduced = pipeline_.step([&](std::int64_t k) { return batches_.micro_batch(samples_, k); }, settings);
+    const auto batch = [&](std::int64_t k) {
+        const Stopwatch watch;
+        Batch cut = batches_.micro_batch(samples_, k);
+        step.data_seconds += watch.seconds();
+        return cut;
+    };
+    const auto reduced = pipeline_.step(batch, settings);
     samples_ += static_cast<std::uint64_t>(layout.global_batch());
     if (!reduced) return reduced;
     if (!status_sum) send_status();

@@ -52,6 +52,8 @@ private:
         bool overflow = false;  ///< of fp16 gradients: the loss scaler's
         GuardDecision decision;
         Seconds seconds = 0;
+        Seconds data_seconds = 0;  ///< of it to cut batches from the corpus
+        Seconds wait_seconds = 0;  ///< of it in calls that other ranks take part in
     };
 
     // One step (train_loop.cpp).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run measures in passing: the gradient noise scale, and the rates of a range test.
 #include <cmath>
+#include <limits>
 
 #include "core/control/lr_range_test.h"
 #include "core/engine/train_loop.h"
@@ -58,8 +59,10 @@ Result<void> TrainLoop::tell_noise_scale() {
 bool TrainLoop::range_test_over(const Step& step) {
     if (plan_.lr.kind != LrKind::RangeTest) return false;
     range_test_.rates.push_back(step.lr);
-    range_test_.losses.push_back(step.loss);
-    if (!std::isfinite(step.loss) || !std::isfinite(step.norms.global)) return true;
+    // A loss whose gradient is not finite is the last one before a loss that is not.
+    const bool finite = std::isfinite(step.loss) && std::isfinite(step.norms.global);
+    range_test_.losses.push_back(finite ? step.loss : std::numeric_limits<double>::infinity());
+    if (!finite) return true;
     range_test_.lowest = std::min(range_test_.lowest, step.loss);
     return step.loss > divergence * range_test_.lowest;
 }

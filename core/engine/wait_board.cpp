@@ -42,6 +42,12 @@ void WaitBoard::enter(std::string what) {
 void WaitBoard::leave() {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
+    waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
+}
+
+double WaitBoard::waited_seconds() const {
+    const std::lock_guard lock(mutex_);
+    return waited_;
 }
 
 void WaitBoard::tell(const std::string& text) {

@@ -25,6 +25,8 @@ public:
     /// `what` as in "all-reduce of Float [5] in the data group".
     void enter(std::string what);
     void leave();
+    /// How long this rank has waited so far, all in all.
+    double waited_seconds() const;
 
     /// One clause on all ranks, read from the store: "rank 1 waits in …; ranks 2 and 3 wait for nothing: they hang,
     /// have ended or are far behind". Empty when the store is out of reach.
@@ -37,10 +39,11 @@ private:
 
     c10::intrusive_ptr<c10d::Store> store_;
     int rank_, world_size_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable wake_;
     std::string waiting_;  ///< empty: for nothing
     std::chrono::steady_clock::time_point since_;
+    double waited_ = 0;  ///< seconds
     bool told_ = false;
     bool ending_ = false;
     std::thread thread_;

@@ -56,6 +56,13 @@ std::string Case::offload(std::string_view block) const {
     return text(path + ".device");
 }
 
+std::string_view dtype_word(std::string_view text) {
+    if (text == "fp32" || text == "float32" || text == "float") return "fp32";
+    if (text == "fp16" || text == "float16" || text == "half") return "fp16";
+    if (text == "bf16" || text == "bfloat16") return "bf16";
+    return "";
+}
+
 std::optional<std::int64_t> whole(const Json* value) {
     if (!value || !value->is_number()) return std::nullopt;
     if (value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX) return std::nullopt;

@@ -54,14 +54,23 @@ public:
     /// "none", "cpu" or "nvme": of offload_optimizer or offload_param.
     std::string offload(std::string_view block) const;
     bool fp16() const { return flag("fp16.enabled"); }
-    bool bf16() const { return flag("bf16.enabled") || flag("bfloat16.enabled"); }
+    /// bfloat16 is read where bf16 is absent.
+    bool bf16() const { return flag(file.contains("bf16") ? "bf16.enabled" : "bfloat16.enabled"); }
     /// "fp16", "bf16" or "fp32".
     std::string_view dtype() const { return fp16() ? "fp16" : bf16() ? "bf16" : "fp32"; }
     bool dynamic_scale() const { return fp16() && number("fp16.loss_scale") == 0; }
 };
 
+/// "float16", "half" -> "fp16"; "" where it is no dtype.
+std::string_view dtype_word(std::string_view text);
+
 /// The value as a whole number (8, 8.0); nothing for any other.
 std::optional<std::int64_t> whole(const Json* value);
+
+/// Type, bounds and allowed words of one value; `strict`: the block refuses what does not fit.
+void lint_value(Case& c, const std::string& path, const Json& value, bool strict);
+/// Whether the value is "auto" or has it; then it is reported where nobody fills it in.
+bool lint_auto(Case& c, const std::string& path, const Json& value, bool strict);
 
 // The rules, each in a file of its name.
 void lint_keys(Case& c);         ///< unknown, misplaced, newer and removed keys, types, bounds, "auto"

@@ -137,8 +137,10 @@ void read_optimizer(const Reader& read, Plan& plan, std::vector<std::string>& no
         optimizer.kind = OptimizerKind::Sgd;
         optimizer.momentum = 0;
     } else {
-        notes.push_back(fmt::format("optimizer.type {} has no counterpart: the plan keeps optimizer.kind {}.", type,
-                                    optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
+        notes.push_back(
+            fmt::format("optimizer.type {} has no counterpart: the plan keeps optimizer.kind {}, and the "
+                        "file's block is kept.",
+                        type, optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
     }
     optimizer.weight_decay = 0;
     read.number("optimizer.params.lr", optimizer.lr);
@@ -194,8 +196,10 @@ void read_scheduler(const Reader& read, Plan& plan, std::vector<std::string>& no
         read.number("scheduler.params.decay_lr_rate", lr.decay_rate);
     } else {
         lr = before;
-        notes.push_back(fmt::format("scheduler.type {} has no counterpart: the plan keeps lr.kind {}.", type,
-                                    lr_kind_names[static_cast<std::size_t>(lr.kind)]));
+        notes.push_back(
+            fmt::format("scheduler.type {} has no counterpart: the plan keeps lr.kind {}, and the file's "
+                        "block is kept.",
+                        type, lr_kind_names[static_cast<std::size_t>(lr.kind)]));
         return;
     }
     if (peak > 0) lr.warmup_start_ratio = low / peak;
@@ -273,12 +277,24 @@ bool is_the_plans(const std::string& path) {
            std::find(keys.begin(), keys.end(), path) != keys.end();
 }
 
+/// A block of another type than the export's, which the plan has no word for.
+bool is_another(const Json& block, const Json* exported) {
+    if (!block.is_object() || !block.contains("type") || !block.at("type").is_string()) return false;
+    if (!exported || !exported->is_object() || !exported->contains("type")) return true;
+    const std::string type = lower(block.at("type").get<std::string>()), there = lower(exported->at("type"));
+    return type != there && !(type == "adam" && there == "adamw");
+}
+
 /// What the file says and the plan's own export does not.
 Json leftovers(const Json& file, const Json& exported, const std::string& path, std::vector<std::string>& notes) {
     Json kept = Json::object();
     for (const auto& [key, value] : file.items()) {
         const std::string here = joined_key(path, key);
         const Json* there = exported.is_object() && exported.contains(key) ? &exported.at(key) : nullptr;
+        if (path.empty() && (key == "optimizer" || key == "scheduler") && is_another(value, there)) {
+            kept[key] = value;
+            continue;
+        }
         if (there && *there == value) continue;
         if (value.is_object() && (there ? there->is_object() : !is_the_plans(here))) {
             Json inner = leftovers(value, there ? *there : Json::object(), here, notes);

@@ -7,7 +7,9 @@ namespace {
 
 void merge(Json& into, const Json& kept) {
     for (const auto& [key, value] : kept.items()) {
-        if (value.is_object() && into.contains(key) && into[key].is_object()) {
+        // Another optimizer or scheduler: its parameters do not mix with the export's.
+        const bool another = value.is_object() && value.contains("type");
+        if (value.is_object() && !another && into.contains(key) && into[key].is_object()) {
             merge(into[key], value);
         } else {
             into[key] = value;

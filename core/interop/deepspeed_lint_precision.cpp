@@ -10,14 +10,6 @@ namespace {
 
 constexpr DeepSpeedRelease scaler_validated{19, 3};
 
-/// "float16", "half" -> "fp16"; "" where it is no dtype.
-std::string_view dtype_word(std::string_view text) {
-    if (text == "fp32" || text == "float32" || text == "float") return "fp32";
-    if (text == "fp16" || text == "float16" || text == "half") return "fp16";
-    if (text == "bf16" || text == "bfloat16") return "bf16";
-    return "";
-}
-
 void check_loss_scale(Case& c) {
     const Json* scale = c.at("fp16.loss_scale");
     if (!scale || (scale->is_number() && *scale >= 0)) return;
@@ -34,6 +26,10 @@ void check_loss_scale(Case& c) {
 
 void check_positive(Case& c, const char* key, const char* fails) {
     const Json* value = c.at(key);
+    if (value && value->is_boolean() && c.release >= scaler_validated) {
+        c.refused("loss-scale", key, "{} is no number: write at least 1", shown(*value));
+        return;
+    }
     if (!value || !value->is_number() || *value > 0) return;
     if (c.release >= scaler_validated) {
         c.refused("loss-scale", key, "{} is not above 0: write at least 1", shown(*value));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <toml++/toml.h>
 
+#include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "core/interop/export_parts.h"
@@ -30,12 +32,31 @@ toml::table to_table(const Json& object) {
     return table;
 }
 
+/// toml++ writes 17 digits of a number, also where fewer say the same: 0.00029999999999999997 for 0.0003.
+std::string shortest_numbers(const std::string& text) {
+    std::istringstream lines(text);
+    std::string result;
+    for (std::string line; std::getline(lines, line); result += line + "\n") {
+        const std::size_t at = line.find(" = ");
+        if (at == std::string::npos) continue;
+        const std::string value = line.substr(at + 3);
+        double number = 0;
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+        const bool real = value.find_first_of(".e") != std::string::npos && std::isfinite(number);
+        if (error != std::errc() || end != value.data() + value.size() || !real) continue;
+        std::string shortest = fmt::format("{}", number);
+        if (shortest.find_first_of(".e") == std::string::npos) shortest += ".0";
+        line.replace(at + 3, std::string::npos, shortest);
+    }
+    return result;
+}
+
 }  // namespace
 
 std::string to_toml(const Json& document) {
     std::ostringstream out;
     out << to_table(document) << "\n";
-    return out.str();
+    return shortest_numbers(out.str());
 }
 
 }  // namespace plimsoll::exports

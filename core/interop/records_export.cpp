@@ -115,7 +115,9 @@ Result<void> tensorboard(const SeriesStore& store, Lines& lines) {
         if (auto added = lines.add(tensorboard_frame(tensorboard_scalars(step, time, scalars))); !added) return added;
     }
     for (const Event& event : store.events()) {
-        if (auto added = lines.add(tensorboard_frame(tensorboard_text(event.step, event.time, "events/" + event.kind, event.sentence))); !added)
+        if (auto added = lines.add(
+                tensorboard_frame(tensorboard_text(event.step, event.time, "events/" + event.kind, event.sentence)));
+            !added)
             return added;
     }
     return {};
@@ -165,10 +167,18 @@ Result<void> export_records(const SeriesStore& store, RecordFormat format, const
     Lines lines(sink);
     Result<void> written;
     switch (format) {
-        case RecordFormat::Csv: written = csv(store, lines); break;
-        case RecordFormat::Jsonl: written = jsonl(store, lines); break;
-        case RecordFormat::TensorBoard: written = tensorboard(store, lines); break;
-        case RecordFormat::Prometheus: written = prometheus(store, run, lines); break;
+        case RecordFormat::Csv:
+            written = csv(store, lines);
+            break;
+        case RecordFormat::Jsonl:
+            written = jsonl(store, lines);
+            break;
+        case RecordFormat::TensorBoard:
+            written = tensorboard(store, lines);
+            break;
+        case RecordFormat::Prometheus:
+            written = prometheus(store, run, lines);
+            break;
     }
     return written ? lines.flush() : written;
 }

@@ -36,6 +36,8 @@ inline constexpr const char* loss_scale = "loss_scale";
 inline constexpr const char* grad_norm = "grad_norm";                  // before clipping
 inline constexpr const char* tokens_per_second = "tokens_per_second";  // all ranks
 inline constexpr const char* step_time = "step_time";                  // s, of the recording rank
+inline constexpr const char* data_time = "data_time";                  // s of it, to cut batches from the corpus
+inline constexpr const char* wait_time = "wait_time";                  // s of it, waiting in collectives
 inline constexpr const char* memory = "memory";                        // bytes now, of the recording rank
 inline constexpr const char* memory_peak = "memory_peak";
 /// CPU ranks: the step's own.

@@ -153,7 +153,7 @@ Result<void> TelemetryWriter::append(std::string_view frames) {
 }
 
 std::string unit_of(const std::string& name) {
-    if (name == series::step_time) return "s";
+    if (name == series::step_time || name == series::data_time || name == series::wait_time) return "s";
     if (name == series::noise_scale) return "tokens";
     if (name == series::memory || name == series::memory_peak || name == series::memory_step_peak) return "B";
     if (name == series::tokens_per_second) return "tokens/s";

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/control/gradient_guard.h"
 #include "core/estimate/estimate.h"
 #include "core/estimate/peak_counter.h"
 #include "core/plan/plan_io.h"
@@ -114,6 +115,23 @@ void load_a_plan(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(plan_from_json(document, "plan"));
 }
 BENCHMARK(load_a_plan)->Unit(benchmark::kMicrosecond);
+
+/// By detector: what a guard that looks at every step costs of one.
+void judge_a_step(benchmark::State& state) {
+    Guard settings;
+    settings.detector = static_cast<GuardDetector>(state.range(0));
+    settings.every = 1;
+    GradientGuard guard(settings);
+    GuardSample sample;
+    for (auto _ : state) {
+        ++sample.step;
+        sample.loss = 2 + 0.1 * std::sin(static_cast<double>(sample.step));
+        sample.grad_norm = 1 + 0.1 * std::cos(static_cast<double>(sample.step));
+        benchmark::DoNotOptimize(guard.decide(sample));
+    }
+    state.SetLabel(std::string(guard_detector_names[static_cast<std::size_t>(state.range(0))]));
+}
+BENCHMARK(judge_a_step)->DenseRange(1, 3)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace plimsoll

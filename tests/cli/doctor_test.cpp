@@ -11,6 +11,11 @@ using ::testing::HasSubstr;
 
 class DoctorTest : public CliTest {
 protected:
+    void SetUp() override {
+        CliTest::SetUp();
+        ::setenv("PLIMSOLL_CALIBRATION", (folder / "none").c_str(), 1);
+    }
+
     /// A plan file with the settings over a preset.
     std::string plan_file(const std::string& preset, const std::vector<std::string>& settings) {
         const auto plan = with_settings(plan_from_argument(preset)->plan, settings);
@@ -46,6 +51,13 @@ TEST_F(DoctorTest, ApplyWritesANewPlanAndNeverOverAnother) {
     EXPECT_TRUE(check_plan(better->plan).empty());
     EXPECT_EQ(better->plan.optimizer.clip, 1);
     EXPECT_NE(better->plan.layout, load_plan(sick)->plan.layout);
+    const auto json = parse_json(plimsoll({"doctor", sick, "--json", "--apply", path("again.json")}).out, "output");
+    ASSERT_TRUE(json) << json.error().message;
+    EXPECT_THAT((*json)["applied"]["settings"].dump(), HasSubstr("optimizer.clip=1"));
+    EXPECT_EQ(contents_of(folder / "again.json"), contents_of(folder / "better.json"));
+    // A plan with nothing but fine lines has nothing to write.
+    expect_refused({"doctor", "cpu-demo", "--apply", path("none.json")}, "no finding has a change");
+    EXPECT_FALSE(std::filesystem::exists(folder / "none.json"));
     const std::string before = contents_of(folder / "better.json");
     expect_refused({"doctor", sick, "--apply", path("better.json")}, "is there already");
     EXPECT_EQ(contents_of(folder / "better.json"), before);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <httplib.h>
+#include <signal.h>
+
 #include "core/interop/deepspeed.h"
 #include "core/interop/export_target.h"
 #include "core/plan/plan_io.h"
+#include "core/run/run_folder.h"
+#include "core/telemetry/writer.h"
 #include "tests/cli/program.h"
 #include "tests/interop/some_checkpoint.h"
 #include "tests/interop/some_gguf.h"
@@ -64,12 +69,45 @@ TEST_F(InteropTest, LintEndsWithItsVerdict) {
     const Output json = plimsoll({"lint", path("ds.json"), "--world", "8", "--release", "0.16.9", "--json"});
     EXPECT_EQ(json.code, 1);
     EXPECT_EQ(Json::parse(json.out)["accepted"], false);
-    put_contents(folder / "ds.json", R"({"train_batch_size": 10,, })");
-    expect_refused({"lint", path("ds.json")}, "line 1, column 25");
+    put_contents(folder / "ds.json", R"({"train_batch_size": 10 20})");
+    expect_refused({"lint", path("ds.json")}, "line 1, column 26");
     expect_refused({"lint", path("none.json")}, "none.json");
     expect_refused({"lint", path("ds.json"), "--release", "1.0"}, "0.19.0 to 0.19.8");
     expect_refused({"lint"}, "name the file");
     EXPECT_THAT(plimsoll({"lint", "--rules"}).out, HasSubstr("38  overflows without end"));
+}
+
+TEST_F(InteropTest, RecordsNeedARunAndAFormat) {
+    expect_refused({"records", "no-such-run"}, "no-such-run");
+    expect_refused({"records", "latest", "--to", "tensorbord"}, "did you mean \"tensorboard\"?");
+}
+
+TEST_F(InteropTest, RecordsAreServedOnLoopback) {
+    const Plan plan = plan_from_argument("cpu-demo")->plan;
+    const auto run = RunFolder::create(folder / "run", plan, false);
+    ASSERT_TRUE(run) << run.error().message;
+    auto writer = TelemetryWriter::open(run->telemetry_path(0));
+    ASSERT_TRUE(writer->points(1, 1000, {{"loss", 2.5}}));
+    Process process = start({"records", path("run"), "--listen", "0"});
+    std::string said;
+    for (int i = 0; i < 1000 && said.find('\n') == std::string::npos; ++i) {
+        ::usleep(10'000);
+        said = contents_of(folder / "out");
+    }
+    const std::string host = "http://127.0.0.1:";
+    ASSERT_THAT(said, ::testing::StartsWith(host));
+    httplib::Client client("127.0.0.1", std::stoi(said.substr(host.size())));
+    auto answer = client.Get("/metrics");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_THAT(answer->body, ::testing::ContainsRegex("plimsoll_loss\\{.*\\} 2.5"));
+    ASSERT_TRUE(writer->points(2, 1001, {{"loss", 2.25}}));
+    answer = client.Get("/metrics");
+    EXPECT_THAT(answer->body, ::testing::ContainsRegex("plimsoll_loss\\{.*\\} 2.25")) << "read afresh";
+    EXPECT_EQ(client.Get("/other")->status, 404);
+    ::kill(process.pid(), SIGINT);
+    EXPECT_EQ(ended(process).code, 0);
+    expect_refused({"records", path("run"), "--listen", "70000"}, "a port from 1 to 65535");
 }
 
 TEST_F(InteropTest, LintListsWhatDiffersFromTheDefaults) {

@@ -93,6 +93,8 @@ public:
         value["grad_norm"] = [](double step) { return 0.8 + 0.1 * std::sin(step); };
         value["tokens_per_second"] = [](double step) { return 1e4 + 50 * std::sin(3 * step); };
         value["step_time"] = [](double step) { return 1 + 0.005 * std::sin(3 * step); };
+        value["data_time"] = [](double) { return 2e-3; };
+        value["wait_time"] = [](double step) { return 0.05 + 0.005 * std::sin(3 * step); };
         value["memory_peak"] = value["memory"] = [](double) { return 5e7; };
         value["loss_scale"] = [](double) { return 1.0; };
         for (const char* layer : {"embed", "0", "1", "2", "3", "head"}) layers[layer] = [](double) { return 0.3; };
@@ -111,7 +113,7 @@ public:
             for (int step = 1; step <= steps; ++step) {
                 std::vector<std::pair<std::string, double>> points;
                 for (const auto& [name, of] : value) {
-                    const bool own = name == "step_time" || name.starts_with("memory");
+                    const bool own = name.ends_with("_time") || name.starts_with("memory");
                     const auto other = on_rank_1.find(name);
                     if (rank == 1 && other != on_rank_1.end())
                         points.emplace_back(name, other->second(step));

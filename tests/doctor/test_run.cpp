@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "core/doctor/tensor_of_size.h"
+#include "core/schedule/pipeline.h"
+#include "core/schedule/rates.h"
 #include "tests/doctor/doctor_fixture.h"
 
 namespace plimsoll {
@@ -36,13 +38,40 @@ TEST_F(DoctorOfRuns, AGoodRunIsFine) {
     const Diagnosis diagnosis = run.examined();
     expect_sound(run.plan, diagnosis);
     EXPECT_TRUE(diagnosis.healthy()) << kinds_of(diagnosis);
-    for (const char* item : {"out-of-memory", "nonfinite", "bad-data", "overflow", "loss-scale", "initial-loss",
-                             "dead-layers", "exploding-layers", "lr-too-high", "lr-too-low", "spikes", "clipped-steps",
-                             "overfit", "throughput", "beside-steps", "ended", "rollbacks"})
+    for (const char* item :
+         {"out-of-memory",    "nonfinite",   "bad-data",   "overflow", "loss-scale",    "initial-loss", "dead-layers",
+          "exploding-layers", "lr-too-high", "lr-too-low", "spikes",   "clipped-steps", "overfit",      "throughput",
+          "beside-steps",     "ended",       "rollbacks",  "data",     "straggler",     "communication"})
         expect_fine(run.plan, diagnosis, item);
-    // Nothing is recorded of these.
+}
+
+TEST_F(DoctorOfRuns, WhatIsNotRecordedIsNotJudged) {
+    run.value.erase("data_time");
+    run.value.erase("wait_time");
+    const Diagnosis diagnosis = run.examined();
     EXPECT_EQ(item_of(diagnosis, "data").verdict, ItemVerdict::Unknown);
     EXPECT_EQ(item_of(diagnosis, "straggler").verdict, ItemVerdict::Unknown);
+}
+
+TEST_F(DoctorOfRuns, ARankThatWaitsLeastIsTheOneThatOthersWaitFor) {
+    run.value["wait_time"] = [](double) { return 0.4; };
+    run.on_rank_1["wait_time"] = [](double) { return 0.02; };
+    const Finding finding = found("straggler");
+    EXPECT_THAT(finding.title, HasSubstr("Rank 1 is 63 % slower"));
+    EXPECT_THAT(finding.evidence[0], HasSubstr("work of its own"));
+}
+
+TEST_F(DoctorOfRuns, WaitsOfEveryRankAreTheLinks) {
+    run.value["wait_time"] = [](double) { return 0.5; };
+    run.on_rank_1["wait_time"] = [](double) { return 0.45; };
+    const Finding finding = found("slow-communication");
+    EXPECT_THAT(finding.title, HasSubstr("at least 45 %"));
+    EXPECT_FALSE(finding.changes.empty());
+}
+
+TEST_F(DoctorOfRuns, TimeSpentOnDataIsTold) {
+    run.on_rank_1["data_time"] = [](double) { return 0.2; };
+    EXPECT_THAT(found("slow-data").title, HasSubstr("20 %"));
 }
 
 TEST_F(DoctorOfRuns, OutOfMemoryNamesRankStepTensorAndRemedies) {
@@ -217,6 +246,37 @@ TEST_F(DoctorOfRuns, TimeBesideStepsIsTold) {
 TEST_F(DoctorOfRuns, ARankWithLongerStepsIsNamed) {
     run.on_rank_1["step_time"] = [](double) { return 1.2; };
     EXPECT_THAT(found("straggler").title, HasSubstr("Rank 1 is 20 % slower"));
+}
+
+/// Operations as a simulated pipeline of two ranks takes them, the second one `slower` than its share of the work.
+void record_pipeline(MadeUpRun& run, double slower) {
+    run.plan =
+        *with_settings(run.plan, {"layout.dp=1", "layout.pp=2", "layout.accumulation=4", "layout.micro_batch=4"});
+    StageTimes times = relative_stage_times(run.plan);
+    for (auto* each : {&times.forward, &times.backward_input, &times.backward_weight}) each->at(1) *= slower;
+    const auto pipeline = simulate_pipeline(run.plan, times);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    run.events.clear();
+    run.events_of_rank_1.clear();
+    for (std::uint64_t step = 10; step <= 200; step += 10)
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+            Json ops = Json::array();
+            for (const TimedOp& op : pipeline->timeline.ranks[rank])
+                ops.push_back({short_name(op.op, false), op.start, op.end});
+            const double origin = 1000 + 10 * static_cast<double>(step);
+            (rank == 0 ? run.events : run.events_of_rank_1)
+                .push_back({step, origin, "pipeline", "", {{"pp_rank", rank}, {"origin", origin}, {"ops", ops}}});
+        }
+}
+
+TEST_F(DoctorOfRuns, ASlowPipelineRankIsNamedByItsOperations) {
+    record_pipeline(run, 1.0);
+    expect_fine(run.plan, run.examined(), "straggler");
+    EXPECT_THAT(item_of(run.examined(), "straggler").words, HasSubstr("operations in 5 steps"));
+    record_pipeline(run, 1.5);
+    const Finding finding = found("straggler");
+    EXPECT_THAT(finding.title, HasSubstr("Rank 1 is 50 % slower"));
+    EXPECT_EQ(finding.changes.at(0).settings[0], "layout.split=balanced");
 }
 
 TEST_F(DoctorOfRuns, RollbacksAreTold) {

@@ -71,6 +71,15 @@ TEST_F(GuiTest, TheDoctorLooksAtTheRunThatIsOpen) {
     const double rate = plan().optimizer.lr;
     QTest::mouseClick(apply, Qt::LeftButton);
     EXPECT_DOUBLE_EQ(plan().optimizer.lr, rate / 2);
+    // Of another model's plan they would be nonsense: the run's own becomes the plan.
+    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    apply = page->card(QStringLiteral("nonfinite-steps"))->applyButton(0);
+    ASSERT_TRUE(apply->isEnabled());
+    QTest::mouseClick(apply, Qt::LeftButton);
+    EXPECT_EQ(plan().model, run_plan.model);
+    EXPECT_DOUBLE_EQ(plan().optimizer.lr, run_plan.optimizer.lr / 2);
+    QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
+    EXPECT_EQ(plan().model.preset, "llama-7b");
 }
 
 TEST_F(GuiTest, AnImpossiblePlanIsNoReasonForTheDoctorToEnd) {

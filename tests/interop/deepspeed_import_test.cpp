@@ -171,6 +171,9 @@ TEST(DeepSpeedImportTest, WhatThePlanCannotSayIsANote) {
         *plan_preset("cpu-demo"), "ds.json");
     ASSERT_TRUE(imported) << imported.error().message;
     EXPECT_THAT(imported->notes, Contains(HasSubstr("optimizer.type lion has no counterpart")));
+    const auto exported = export_deepspeed(imported->plan);
+    ASSERT_TRUE(exported);
+    EXPECT_EQ(exported->json.at("optimizer"), Json::parse(R"({"type": "Lion", "params": {"lr": 1e-4}})"));
 }
 
 }  // namespace

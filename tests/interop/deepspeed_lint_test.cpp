@@ -369,6 +369,26 @@ TEST(DeepSpeedLint, WhatIsNoJsonIsAnErrorWithItsPlace) {
     EXPECT_FALSE(lint_deepspeed("{}", "ds.json", launch));
 }
 
+// Each was put to DeepSpeed 0.19.8's own parser.
+TEST(DeepSpeedLint, OddValuesGetTheRealParsersVerdict) {
+    const auto accepted = [](const std::string& more) {
+        return linted(R"({"train_batch_size": 8, "gradient_accumulation_steps": 1, )" + more + "}").accepted();
+    };
+    EXPECT_TRUE(accepted(R"("bf16": {"enabled": false}, "bfloat16": {"enabled": true}, "fp16": {"enabled": true})"));
+    EXPECT_TRUE(accepted(R"("train_micro_batch_size_per_gpu": null)"));
+    EXPECT_TRUE(accepted(R"("communication_data_type": null)"));
+    EXPECT_FALSE(accepted(R"("communication_data_type": "auto")"));
+    EXPECT_FALSE(accepted(R"("data_types": {"grad_accum_dtype": "auto"})"));
+    EXPECT_FALSE(accepted(R"("data_types": {"keep_in_fp32_modules": "x"})"));
+    EXPECT_FALSE(accepted(R"("torch_autocast": {"dtype": "auto"})"));
+    EXPECT_FALSE(accepted(R"("torch_autocast": {"dtype": null})"));
+    EXPECT_FALSE(accepted(R"("optimizer": {"type": {}})"));
+    EXPECT_FALSE(accepted(R"("optimizer": {"type": "Adam", "params": 1})"));
+    EXPECT_FALSE(accepted(R"("fp16": {"enabled": true, "loss_scale_window": true})"));
+    EXPECT_FALSE(accepted(R"("checkpoint": {"writer": {"data_parallel": 0.001}})"));
+    EXPECT_FALSE(linted(R"({"train_batch_size": 0.5})").accepted());
+}
+
 TEST(DeepSpeedLint, HostileValuesAreFindingsNotCrashes) {
     for (const char* value : {"null", "true", "-1", "1e308", "18446744073709551615", "[]", "{}", "\"x\"", "[[1]]"}) {
         for (const char* key :

@@ -78,6 +78,22 @@ TEST(DeepSpeedRelease, OverflowCheckOfBf16IsWrittenWhereItIsKnown) {
     EXPECT_TRUE(keys_for(everything(), "0.17.1").contains("bf16.check_grad_overflow"));
 }
 
+// schema.json and schema_versions.json: every default that moved and acts on training is written, in every release.
+TEST(DeepSpeedRelease, ValuesWhoseDefaultsMovedAreWrittenOut) {
+    for (const std::string& release : deepspeed_releases()) {
+        const std::set<std::string> keys = keys_for(everything(), release);
+        for (const char* key : {"gradient_clipping", "zero_optimization.offload_optimizer.pin_memory",
+                                "zero_optimization.offload_param.pin_memory", "bf16.immediate_grad_update",
+                                "scheduler.params.warmup_type", "train_batch_size", "train_micro_batch_size_per_gpu",
+                                "gradient_accumulation_steps"}) {
+            EXPECT_TRUE(keys.contains(key)) << key << " for " << release;
+        }
+        Plan constant = everything();
+        constant.lr.kind = LrKind::Constant;
+        EXPECT_TRUE(keys_for(constant, release).contains("scheduler.params.warmup_max_lr")) << release;
+    }
+}
+
 // In 0.16.4 to 0.19.3, engine._configure_tensor_parallel_states asserts a stage of 2 at most.
 TEST(DeepSpeedRelease, TensorParallelIsWrittenWhereTheReleaseCanDoIt) {
     Plan plan = everything();

@@ -190,7 +190,8 @@ TEST(DeepSpeedExport, StaticLossScaleIsWritten) {
 }
 
 TEST(DeepSpeedExport, Bf16SkipsStepsWithBadGradients) {
-    EXPECT_EQ(exported(base()).json.at("bf16"), Json::parse(R"({"enabled": true, "check_grad_overflow": true})"));
+    EXPECT_EQ(exported(base()).json.at("bf16"),
+              Json::parse(R"({"enabled": true, "check_grad_overflow": true, "immediate_grad_update": false})"));
 }
 
 // DeepSpeed 0.18.9 and 0.19.8 do not scale the loss at stage 0 but unscale the gradients.

@@ -8,11 +8,13 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/control/loss_scaler.h"
 #include "core/control/lr_schedule.h"
 #include "core/engine/gradient_norms.h"
 #include "core/engine/pipeline.h"
 #include "core/interop/deepspeed.h"
 #include "core/plan/plan_io.h"
+#include "core/schedule/schedule_file.h"
 #include "tests/engine/ranks/run_harness.h"
 
 namespace plimsoll::engine {

@@ -98,14 +98,21 @@ void DoctorModel::take(int ask, Result<Diagnosis> answer) {
     emit changed();
 }
 
+const Plan& DoctorModel::plan() const { return plan_->plan(); }
+
+const Plan& DoctorModel::base() const {
+    const bool another = subject_ == Subject::Run && run_->plan() && !(run_->plan()->model == plan().model);
+    return another ? *run_->plan() : plan();
+}
+
 bool DoctorModel::fits(const FindingChange& change) const {
-    const Result<Plan> next = with_settings(plan_->plan(), change.settings);
-    return next && !(*next == plan_->plan()) && check_plan(*next).empty();
+    const Result<Plan> next = with_settings(base(), change.settings);
+    return next && !(*next == plan()) && check_plan(*next).empty();
 }
 
 void DoctorModel::apply(const Finding& finding, const FindingChange& change) {
     if (!fits(change)) return;
-    plan_->replace(*with_settings(plan_->plan(), change.settings), tr("cure of %1").arg(qt(finding.kind)));
+    plan_->replace(*with_settings(base(), change.settings), tr("cure of %1").arg(qt(finding.kind)));
 }
 
 QString severityText(Severity severity) {

@@ -37,15 +37,19 @@ public:
     /// Why there is no diagnosis; "" when all is well.
     QString problem() const { return problem_; }
 
-    /// Whether the change goes with the plan as it stands now: a run's may be another one.
+    /// What a change is made to: the plan as it stands, or the run's own where that is of another model.
+    const Plan& base() const;
+    bool takesRunsPlan() const { return &base() != &plan(); }
+    /// Whether the change goes with it.
     bool fits(const FindingChange& change) const;
-    /// Changes the plan as one step that can be undone.
+    /// The changed plan becomes the plan, as one step that can be undone.
     void apply(const Finding& finding, const FindingChange& change);
 
 signals:
     void changed();
 
 private:
+    const Plan& plan() const;
     void examine();
     void examineSoon();
     void take(int ask, Result<Diagnosis> answer);

@@ -90,16 +90,21 @@ void DoctorPage::refreshSubject() {
     subject_->setCurrentIndex(static_cast<int>(model_.subject()));
 }
 
+QString DoctorPage::statusText() const {
+    if (!model_.problem().isEmpty()) return model_.problem();
+    if (!model_.diagnosis()) return tr("Looking…");
+    if (model_.subject() == DoctorModel::Subject::Plan) return tr("Each change is one step that Ctrl+Z takes back.");
+    if (model_.takesRunsPlan())
+        return tr(
+            "The plan is of another model: a change takes the run's own plan, as one step that Ctrl+Z takes back.");
+    return tr("Changes go into the plan, for the next run: the one that is looked at keeps its own.");
+}
+
 void DoctorPage::refresh() {
     if (!isVisible()) return;
     refreshSubject();
     const Diagnosis* diagnosis = model_.diagnosis();
-    const bool of_run = model_.subject() == DoctorModel::Subject::Run;
-    status_->setText(!model_.problem().isEmpty() ? model_.problem()
-                     : !diagnosis                ? tr("Looking…")
-                     : of_run
-                         ? tr("Changes go into the plan, for the next run: the one that is looked at keeps its own.")
-                         : tr("Each change is one step that Ctrl+Z takes back."));
+    status_->setText(statusText());
     summary_->setText(diagnosis ? summaryText(*diagnosis) : QString());
     summary_->setVisible(diagnosis != nullptr);
     if (!diagnosis) {

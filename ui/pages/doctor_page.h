@@ -36,6 +36,7 @@ protected:
 
 private:
     void refresh();
+    QString statusText() const;
     void refreshSubject();
     void showFindings(const Diagnosis& diagnosis);
     void showChecklist();

@@ -46,7 +46,7 @@ void ExportPage::build() {
     targets_->setModel(&titles_);
     targets_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     targets_->setAccessibleName(tr("Tools to export to"));
-    targets_->setMinimumHeight(170);
+    targets_->setMinimumHeight(260);
     copy_->setAccessibleName(tr("Copy the export"));
     save_->setAccessibleName(tr("Save the export"));
     save_->setProperty("primary", true);

@@ -18,12 +18,18 @@ namespace plimsoll::ui {
 
 namespace {
 
+QStringList stabilityKeys() {
+    return {QStringLiteral("model.norm_placement"), QStringLiteral("model.qk_norm"),
+            QStringLiteral("model.init"),           QStringLiteral("model.mup_base_width"),
+            QStringLiteral("model.z_loss"),         QStringLiteral("model.embedding_gradient")};
+}
+
 QStringList architectureKeys() {
+    const QStringList elsewhere =
+        stabilityKeys() + QStringList{QStringLiteral("model.preset"), QStringLiteral("model.weights")};
     QStringList keys;
     for (const PlanField& field : planFields())
-        if (field.key.startsWith(QLatin1String("model.")) && field.key != QLatin1String("model.preset") &&
-            field.key != QLatin1String("model.weights"))
-            keys.append(field.key);
+        if (field.key.startsWith(QLatin1String("model.")) && !elsewhere.contains(field.key)) keys.append(field.key);
     return keys;
 }
 
@@ -73,6 +79,10 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     parameters_->body()->addWidget(parts);
     QVBoxLayout* right = addColumn(3);
     right->addWidget(parameters_);
+    auto* stability = new Card(tr("Stability"), this);
+    stability->setFact(tr("of deep and wide models"));
+    stability->body()->addWidget(new FieldForm(model_, stabilityKeys(), stability));
+    right->addWidget(stability);
     right->addWidget(makeStart());
     right->addStretch(1);
 

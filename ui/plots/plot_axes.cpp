@@ -13,6 +13,8 @@ namespace plimsoll::ui {
 
 namespace {
 
+constexpr double live_radius = 4.5;
+
 struct Words {
     Q_DECLARE_TR_FUNCTIONS(Plot)
 };
@@ -120,6 +122,22 @@ void PlotPainter::paintPlanned(QPainter& painter) const {
     for (double x = xOf(from); x < frame_.right(); x += 2) path << QPointF(x, yOf(content_.planned(stepAt(x))));
     path << QPointF(frame_.right(), yOf(content_.planned(range_.to)));
     painter.drawPolyline(path);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void PlotPainter::paintLivePoint(QPainter& painter) const {
+    if (!content_.planned || content_.lines.empty() || !content_.lines[0].data) return;
+    const Pyramid* data = content_.lines[0].data();
+    if (data == nullptr || data->size() == 0) return;
+    const auto step = static_cast<double>(data->step(data->size() - 1));
+    const double value = data->value(data->size() - 1);
+    // A run that is over stands nowhere on its course.
+    if (!std::isfinite(value) || step >= axis_.whole().to || step < range_.from || step > range_.to) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme_.surface, 1));
+    painter.setBrush(inkOf(content_.lines[0]));
+    painter.drawEllipse(QPointF(xOf(step), yOf(value)), live_radius, live_radius);
+    painter.setBrush(Qt::NoBrush);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 

@@ -166,6 +166,7 @@ void PlotPainter::paint(QPainter& painter) const {
     paintSpans(painter);
     for (const Drawn& drawn : drawn_)
         if (!drawn.points.empty()) paintStroked(painter, drawn);
+    paintLivePoint(painter);
     painter.restore();
     paintMarks(painter);
 }

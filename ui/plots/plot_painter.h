@@ -49,6 +49,8 @@ private:
     void paintSteps(QPainter& painter) const;
     void paintLevels(QPainter& painter) const;
     void paintPlanned(QPainter& painter) const;
+    /// Where the run stands on its planned course.
+    void paintLivePoint(QPainter& painter) const;
     void paintSpans(QPainter& painter) const;
     void paintStroked(QPainter& painter, const Drawn& drawn) const;
     void paintLegend(QPainter& painter) const;

@@ -513,6 +513,17 @@ TEST(LinePlot, PlannedRateRunsDashedAheadOfTheLatestStep) {
     const int width = strip(52, 99).width();
     EXPECT_GT(ink, width / 3);
     EXPECT_LT(ink, width * 2);
+    // The live point: thicker than the line where the run stands, and gone once it is over.
+    const QRect live(static_cast<int>(painter.xOf(49)) - 5, y - 5, 11, 11);
+    EXPECT_GT(count(image, live, Theme::light().category[0]), 30);
+    StepAxis over;
+    over.setRun(49, 49);
+    LinePlot ended(QStringLiteral("Learning rate"), &over);
+    ended.resize(500, 160);
+    ended.setContent(content);
+    const PlotPainter last(ended.content(), over, Theme::light(), ended.font(), ended.rect(), 1);
+    const QRect end(static_cast<int>(last.xOf(49)) - 5, static_cast<int>(last.yOf(1e-3)) - 5, 11, 11);
+    EXPECT_LT(count(grab(ended), end, Theme::light().category[0]), 20);
 }
 
 TEST(LinePlot, AnEmptyPlotSaysWhatWillComeAndLetsThePageScroll) {
