@@ -64,7 +64,10 @@ bool TrainLoop::range_test_over(const Step& step) {
     range_test_.losses.push_back(finite ? step.loss : std::numeric_limits<double>::infinity());
     if (!finite) return true;
     range_test_.lowest = std::min(range_test_.lowest, step.loss);
-    return step.loss > divergence * range_test_.lowest;
+    // Only a loss that stands out so far is worth going through all of them, smoothed.
+    if (!(step.loss > divergence * range_test_.lowest)) return false;
+    const auto result = judge_range_test(range_test_.rates, range_test_.losses);
+    return result && result->diverged;
 }
 
 Result<void> TrainLoop::tell_range_test() {

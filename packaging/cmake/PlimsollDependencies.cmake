@@ -8,6 +8,12 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
 
+# Debian builds cpp-httplib with TLS and compression, and its classes have other members without these definitions.
+add_library(plimsoll_httplib INTERFACE)
+target_compile_definitions(plimsoll_httplib INTERFACE
+  CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+target_link_libraries(plimsoll_httplib INTERFACE cpp-httplib)
+
 if(PLIMSOLL_TESTS)
   find_package(GTest REQUIRED)
 endif()

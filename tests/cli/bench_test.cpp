@@ -40,7 +40,7 @@ TEST_F(BenchTest, BadInputIsNamedBeforeAnythingRuns) {
     expect_refused(bench({"--variant", "layout.dp=0"}), "layout.dp=0");
     expect_refused(bench({"--variant", ""}), "--variant is empty");
     expect_refused(bench({"--set", "recomputing"}), "recomputing");
-    expect_refused({"bench"}, "train, buckets or --calibrate");
+    expect_refused({"bench"}, "train, buckets, depth, optimizers or --calibrate");
     expect_refused({"bench", "buckets", "--set", "layout.dp=1", "cluster.gpus_per_node=1"}, "layout.dp is 1");
     ::setenv("PLIMSOLL_WORKER", path("none").c_str(), 1);
     expect_refused(bench({}), "this build has no engine");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// train-tiny FOLDER [NAME...]: trains the tiny GPT that run_tiny.py gives to the real DeepSpeed, from the same weights on
-// the same data, under each plan below, and writes the plan's DeepSpeed config to FOLDER/NAME.json and the losses to
+// train-tiny FOLDER [NAME...]: trains the tiny GPT that run_tiny.py gives to the real DeepSpeed, from the same weights
+// on the same data, under each plan below, and writes the plan's DeepSpeed config to FOLDER/NAME.json and the losses to
 // FOLDER/NAME.engine.json, for train_deepspeed.py to compare.
 #include <algorithm>
 #include <cstdio>
