@@ -9,6 +9,7 @@
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QStyledItemDelegate>
 
 #include "ui/models/plan_model.h"
 #include "ui/pages/lint_card.h"
@@ -17,6 +18,20 @@
 #include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
+
+namespace {
+
+/// Rows of one height, with room around the name.
+class RoomyRows : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        constexpr int room = 8;
+        return {QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() + room};
+    }
+};
+
+}  // namespace
 
 ExportPage::ExportPage(PlanModel* model, QWidget* parent)
     : Page(tr("Export"), parent),
@@ -46,7 +61,8 @@ void ExportPage::build() {
     targets_->setModel(&titles_);
     targets_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     targets_->setAccessibleName(tr("Tools to export to"));
-    targets_->setMinimumHeight(260);
+    targets_->setItemDelegate(new RoomyRows(targets_));
+    targets_->setMinimumHeight(300);
     copy_->setAccessibleName(tr("Copy the export"));
     save_->setAccessibleName(tr("Save the export"));
     save_->setProperty("primary", true);
