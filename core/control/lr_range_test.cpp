@@ -36,7 +36,7 @@ std::optional<RangeTestResult> judge_range_test(const std::vector<double>& rates
     }
     if (result.smoothed.size() < fewest || !(lowest < result.smoothed.front() * (1 - least_fall))) return std::nullopt;
     double steepest = 0;
-    for (std::size_t i = 1; i < result.smoothed.size(); ++i) {
+    for (std::size_t i = std::max<std::size_t>(1, result.smoothed.size() / 10); i < result.smoothed.size(); ++i) {
         const double width = std::log(rates[i] / rates[i - 1]);
         if (!(width > 0)) continue;
         const double slope = (result.smoothed[i] - result.smoothed[i - 1]) / width;
@@ -45,7 +45,7 @@ std::optional<RangeTestResult> judge_range_test(const std::vector<double>& rates
         result.steepest = rates[i];
     }
     if (steepest == 0) return std::nullopt;
-    result.suggestion = std::min(result.steepest, result.lowest / 10);
+    result.suggestion = result.lowest / 10;
     return result;
 }
 

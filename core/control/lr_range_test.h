@@ -10,10 +10,12 @@
 namespace plimsoll {
 
 struct RangeTestResult {
-    double steepest = 0;             ///< the rate at which the smoothed loss fell fastest per factor of the rate
+    /// The rate at which the smoothed loss fell fastest per factor of the rate, past the first tenth of the updates: a
+    /// fresh model's loss falls at any rate.
+    double steepest = 0;
     double lowest = 0;               ///< the rate of the lowest smoothed loss
     std::optional<double> diverged;  ///< the first rate at which the loss was 4 times its lowest, or not finite
-    double suggestion = 0;           ///< the steepest, but at most a tenth of the lowest's: a peak that leaves room
+    double suggestion = 0;           ///< a tenth of the lowest's, as fastai's lr_find suggests: a peak that leaves room
     std::vector<double> smoothed;    ///< by update, up to where it diverged
 };
 

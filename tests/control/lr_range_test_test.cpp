@@ -33,8 +33,15 @@ TEST(LrRangeTest, FindsTheSteepestFallTheLowestAndTheExplosion) {
     EXPECT_LT(result->lowest, 0.2);
     ASSERT_TRUE(result->diverged);
     EXPECT_GT(*result->diverged, 0.1);
-    EXPECT_LE(result->suggestion, result->steepest);
-    EXPECT_GT(result->suggestion, 1e-4);
+    EXPECT_DOUBLE_EQ(result->suggestion, result->lowest / 10);
+}
+
+TEST(LrRangeTest, TheFirstFallOfAFreshModelIsNotTheRates) {
+    Curve curve = usual();
+    for (std::size_t i = 0; i < 20; ++i) curve.losses[i] += 3 * std::exp(-static_cast<double>(i) / 5);
+    const auto result = judge_range_test(curve.rates, curve.losses);
+    ASSERT_TRUE(result);
+    EXPECT_NEAR(std::log10(result->steepest), -3, 0.3);
 }
 
 TEST(LrRangeTest, ALossThatIsNotFiniteIsDivergence) {

@@ -131,8 +131,9 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
 }
 
 EventTone eventTone(const std::string& kind) {
-    for (const char* quiet : {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise",
-                              "stop_requested", "stopped", "finished", "memory", "pipeline"})
+    for (const char* quiet :
+         {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise", "stop_requested",
+          "stopped", "finished", "memory", "pipeline", "noise_scale", "range_test"})
         if (kind == quiet) return EventTone::Quiet;
     for (const char* bad : {"error", "failed", "spike", "loss_spike", "nonfinite"})
         if (kind == bad) return EventTone::Bad;

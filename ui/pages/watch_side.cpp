@@ -46,6 +46,8 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
     view_->setResizeMode(QListView::Adjust);
     view_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     view_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    // Rows are laid out for the width that they have with it: one that came later would cut their last lines.
+    view_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
     view_->setMouseTracking(true);
     view_->setMinimumHeight(90);
     event_card->body()->addWidget(view_);
