@@ -6,6 +6,7 @@ the same weights on the same data under the real DeepSpeed on two CPU ranks. Dee
 (minutes each, kept in ~/.cache/torch_extensions); --torch-adam takes PyTorch's AdamW in place of the compiled one.
 """
 import argparse
+import glob
 import json
 import os
 import subprocess
@@ -13,6 +14,12 @@ import sys
 import tempfile
 
 TOLERANCE = {"fp32": 1e-5, "fp16": 2e-4, "bf16": 1e-2}
+
+
+def compiled():
+    """Whether PyTorch's cache of extensions has the operator that every CPU run of DeepSpeed loads."""
+    folder = os.environ.get("TORCH_EXTENSIONS_DIR") or os.path.expanduser("~/.cache/torch_extensions")
+    return bool(glob.glob(os.path.join(folder, "**", "deepspeed_shm_comm.so"), recursive=True))
 
 
 def train(arguments, config, out):
@@ -29,8 +36,13 @@ def main():
     for name in ("--writer", "--run-tiny", "--python"):
         parser.add_argument(name, required=True)
     parser.add_argument("--torch-adam", action="store_true")
+    parser.add_argument("--if-compiled", action="store_true",
+                        help="exit code 77 where DeepSpeed would have to compile its shared-memory operator first")
     parser.add_argument("names", nargs="*", help="cases; none: all")
     arguments = parser.parse_args()
+    if arguments.if_compiled and not compiled():
+        print("DeepSpeed's shared-memory operator is not compiled here: configure with -DPLIMSOLL_DEEPSPEED_TRAINING=ON")
+        sys.exit(77)
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([arguments.writer, folder, *arguments.names], check=True, stdout=subprocess.DEVNULL)
