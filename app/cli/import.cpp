@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll import: another tool's file as a plan.
+#include <charconv>
+
 #include "app/cli/plan_arguments.h"
 #include "app/cli/terminal.h"
 #include "core/interop/deepspeed_import.h"
 #include "core/interop/gguf_model.h"
+#include "core/interop/process_config.h"
 #include "core/interop/safetensors_counts.h"
 #include "core/plan/hf_config.h"
 #include "core/plan/parameters.h"
@@ -118,6 +121,26 @@ void add_output(CLI::App& command, Arguments& arguments) {
         ->type_name("PLAN");
 }
 
+/// A running process's configuration: a worker's plan as it is, DeepSpeed's file on top of the base.
+Result<int> import_process(Arguments& arguments) {
+    std::int64_t pid = 0;
+    const char* const end = arguments.config.data() + arguments.config.size();
+    if (std::from_chars(arguments.config.data(), end, pid).ptr != end) {
+        return bad_input("PID is \"{}\"; give the number of a process", arguments.config);
+    }
+    const auto found = find_process_config(pid);
+    if (!found) return tl::unexpected(found.error());
+    note(fmt::format("process {} runs with {}", pid, found->path.string()));
+    if (found->kind == ProcessConfig::Kind::Plimsoll) {
+        const auto plan = load_plan(found->path);
+        if (!plan) return tl::unexpected(plan.error());
+        return write_plan(arguments, plan->plan);
+    }
+    if (found->world_size) note(fmt::format("it is one of {} ranks (WORLD_SIZE)", *found->world_size));
+    arguments.config = found->path.string();
+    return import_from_deepspeed(arguments);
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, Work& work) {
@@ -159,6 +182,15 @@ void add_import(CLI::App& app, Work& work) {
     from->base.add_to(*deepspeed);
     add_output(*deepspeed, *from);
     deepspeed->callback([from, &work] { work = [from] { return import_from_deepspeed(*from); }; });
+
+    CLI::App* process = add_command(*command, "process",
+                                    "What a running process was started with: the config of a DeepSpeed script, or the "
+                                    "plan of a plimsoll-worker");
+    const auto of_process = std::make_shared<Arguments>();
+    process->add_option("PID", of_process->config, "Number of the process")->required();
+    of_process->base.add_to(*process);
+    add_output(*process, *of_process);
+    process->callback([of_process, &work] { work = [of_process] { return import_process(*of_process); }; });
 }
 
 }  // namespace plimsoll::cli
