@@ -106,7 +106,7 @@ std::string table(const std::vector<Row>& rows) {
     for (const Row& row : rows) width = std::max(width, std::min<std::size_t>(shown_width(row.variant), 40));
     const auto line = [&](const std::string& name, const std::vector<std::string>& cells) {
         std::string text = fitted(name, width);
-        for (const std::string& cell : cells) text += fitted(cell, 13, true);
+        for (const std::string& cell : cells) text += fitted(cell, 15, true);
         return text + "\n";
     };
     std::string text =
