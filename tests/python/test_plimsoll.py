@@ -194,7 +194,9 @@ class FigureTest(Case):
             self.assertAlmostEqual(row.step_seconds, of_terminal["step_seconds"])
             self.assertEqual(row.plan.check(), [])
             self.assertEqual(plimsoll.estimate(row.plan).total_bytes, row.peak_bytes)
-        self.assertEqual((found.layouts, found.fitting), (expected["counts"]["layouts"], expected["counts"]["fitting"]))
+        self.assertEqual(found.layouts, expected["counts"]["layouts"])
+        # How many are looked at in full depends on what the threads hear of one another in time; the rows do not.
+        self.assertTrue(len(found) <= found.fitting <= found.layouts)
         self.assertEqual(found[-1].words, found.rows[-1].words)
         self.assertRaises(IndexError, lambda: found[len(found)])
 
