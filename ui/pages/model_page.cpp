@@ -65,7 +65,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     buttons->addWidget(fit);
     buttons->addStretch(1);
     card->body()->addLayout(buttons);
-    addColumn(3)->addWidget(card, 1);
+    addColumn(4)->addWidget(card, 1);
 
     QVBoxLayout* middle = addColumn(0, 280);
     architecture_->body()->addWidget(new FieldForm(model_, architectureKeys(), architecture_));
@@ -77,7 +77,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     parts->setStretch(0);
     parts->setWholeHeight(true);
     parameters_->body()->addWidget(parts);
-    QVBoxLayout* right = addColumn(4);
+    QVBoxLayout* right = addColumn(3);
     right->addWidget(parameters_);
     auto* stability = new Card(tr("Stability"), this);
     stability->setFact(tr("of deep and wide models"));
