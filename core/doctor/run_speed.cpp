@@ -77,7 +77,7 @@ void check_predicted(const RunFacts& run, const PlanFacts* plan, Sheet& sheet) {
                  plan->hardware->source});
 }
 
-/// Share of a step's time, on the rank that `better` prefers; nothing where it is not recorded.
+/// Share of a step's time on the rank that has the most of it, or the least; nothing where it is not recorded.
 std::optional<double> share_of_step(const RunFacts& run, const char* name, bool most) {
     std::optional<double> share;
     const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank that the others wait for.
 #include <algorithm>
+#include <functional>
 
 #include "core/control/robust_window.h"
 #include "core/doctor/run_checks.h"
@@ -26,7 +27,9 @@ constexpr int most_pipeline_steps = 5;
 
 struct Slow {
     int rank = 0;
-    double ratio = 0;  ///< to the median of the others
+    Seconds time = 0;
+    Seconds others = 0;  ///< their median
+    double ratio = 0;    ///< to it
     std::string words;
 };
 
@@ -42,55 +45,55 @@ std::optional<Slow> slowest_of(const std::vector<Seconds>& times, const std::vec
     const auto worst = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
     const Seconds others = median_of_others(times, worst);
     if (others <= 0 || times[worst] < threshold * others) return std::nullopt;
-    return Slow{ranks[worst], times[worst] / others, ""};
+    return Slow{ranks[worst], times[worst], others, times[worst] / others, ""};
 }
+
+/// Of each rank whose `of` gives enough steps the median of the last ones.
+struct RankTimes {
+    RankTimes(const RunFacts& run, const std::function<Curve(int rank)>& of) {
+        const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
+        for (int rank = 0; rank < world; ++rank) {
+            const Curve curve = of(rank);
+            if (curve.size() < least_steps) continue;
+            times.push_back(median_of(curve, curve.size() > recent ? curve.size() - recent : 1, curve.size()));
+            ranks.push_back(rank);
+        }
+        of_all = times.size() == static_cast<std::size_t>(world);
+    }
+    std::vector<Seconds> times;
+    std::vector<int> ranks;
+    bool of_all = false;
+};
 
 /// By each rank's own step times: they differ where ranks do not wait for one another in each step.
 std::optional<Slow> slow_by_steps(const RunFacts& run) {
-    std::vector<Seconds> times;
-    std::vector<int> ranks;
-    const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
-    for (int rank = 0; rank < world; ++rank) {
-        const Curve curve = run.curve(series::step_time, rank);
-        if (curve.size() < least_steps) continue;
-        times.push_back(median_of(curve, curve.size() > recent ? curve.size() - recent : 1, curve.size()));
-        ranks.push_back(rank);
-    }
-    auto slow = slowest_of(times, ranks, slower_in_steps);
+    const RankTimes steps(run, [&](int rank) { return run.curve(series::step_time, rank); });
+    auto slow = slowest_of(steps.times, steps.ranks, slower_in_steps);
     if (slow)
-        slow->words = fmt::format(
-            "Over its last steps rank {} took {} a step (median), the others {}.", slow->rank,
-            format_seconds(*std::max_element(times.begin(), times.end())),
-            format_seconds(median_of_others(
-                times, static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin()))));
+        slow->words = fmt::format("Over its last steps rank {} took {} a step (median), the others {}.", slow->rank,
+                                  format_seconds(slow->time), format_seconds(slow->others));
     return slow;
 }
 
 /// By what of its steps each rank did not wait for others: of ranks that end each step together, the slow one waits
 /// least.
 std::optional<Slow> slow_by_own_time(const RunFacts& run, bool* recorded) {
-    std::vector<Seconds> times;
-    std::vector<int> ranks;
-    const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
-    for (int rank = 0; rank < world; ++rank) {
-        const Curve step = run.curve(series::step_time, rank), wait = run.curve(series::wait_time, rank);
-        if (step.size() < least_steps || wait.size() != step.size()) continue;
-        Curve own = step;
-        for (std::size_t i = 0; i < own.size(); ++i) own.values[i] -= wait.values[i];
-        times.push_back(median_of(own, own.size() > recent ? own.size() - recent : 1, own.size()));
-        ranks.push_back(rank);
-    }
-    *recorded = times.size() == static_cast<std::size_t>(world);
+    const RankTimes own(run, [&](int rank) {
+        Curve step = run.curve(series::step_time, rank);
+        const Curve wait = run.curve(series::wait_time, rank);
+        if (wait.size() != step.size()) return Curve();
+        for (std::size_t i = 0; i < step.size(); ++i) step.values[i] -= wait.values[i];
+        return step;
+    });
+    *recorded = own.of_all;
     // The ranks of a pipeline have unequal work; its operations tell more.
     if (run.plan.layout.pp > 1) return std::nullopt;
-    auto slow = slowest_of(times, ranks, slower_in_own_time);
-    if (!slow) return slow;
-    const auto worst = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
-    if (times[worst] - median_of_others(times, worst) < least_difference) return std::nullopt;
+    auto slow = slowest_of(own.times, own.ranks, slower_in_own_time);
+    if (!slow || slow->time - slow->others < least_difference) return std::nullopt;
     slow->words = fmt::format(
         "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the "
         "others {}.",
-        slow->rank, format_seconds(times[worst]), format_seconds(median_of_others(times, worst)));
+        slow->rank, format_seconds(slow->time), format_seconds(slow->others));
     return slow;
 }
 

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "core/engine/decoder.h"
 #include "core/engine/mixed_bits.h"
 #include "core/engine/shard.h"
 
@@ -54,21 +55,13 @@ bool is_qkv(std::string_view name) {
            name.ends_with("c_attn.weight");
 }
 
-enum class Place { Embedding, Layer, Head };
-Place place_of(std::string_view name) {
-    if (name.starts_with("lm_head.")) return Place::Head;
-    return name.find(".layers.") != std::string_view::npos || name.find(".h.") != std::string_view::npos
-               ? Place::Layer
-               : Place::Embedding;
-}
-
-double deviation(std::string_view name, const Model& model) {
+double deviation(const std::string& name, const Model& model) {
     const double residual = 1 / std::sqrt(2.0 * static_cast<double>(model.num_layers));
     switch (model.init) {
         case Init::Plain:
             return model.init_std;
         case Init::Guide:
-            if (place_of(name) == Place::Head) return 0;
+            if (Decoder::layer_of(name) == "head") return 0;
             return writes_to_residual(name) ? residual : is_qkv(name) ? 0.02 : model.init_std;
         case Init::Gpt2:
             break;
@@ -76,17 +69,16 @@ double deviation(std::string_view name, const Model& model) {
     return model.init_std * (writes_to_residual(name) ? residual : 1);
 }
 
-double mup_deviation(std::string_view name, const Model& model) {
-    const double factor = model.width_factor();
-    switch (place_of(name)) {
-        case Place::Embedding:
-            return 1;
-        case Place::Layer:
-            return 1 / std::sqrt(factor);
-        case Place::Head:
-            break;
-    }
-    return 1 / factor;
+double mup_deviation(const std::string& name, const Model& model) {
+    const std::string layer = Decoder::layer_of(name);
+    if (layer == "embed") return 1;
+    return 1 / (layer == "head" ? model.width_factor() : std::sqrt(model.width_factor()));
+}
+
+/// Neither of the embeddings nor of the head.
+bool in_layer(const std::string& name) {
+    const std::string layer = Decoder::layer_of(name);
+    return layer != "embed" && layer != "head";
 }
 
 /// DeepNorm's matrices of the layers, from normal(0, 1) numbers.
@@ -110,7 +102,7 @@ void scale_deepnorm(std::string_view name, const Model& model, torch::Tensor& wh
 double deepnorm_alpha(const Model& model) { return std::pow(2.0 * static_cast<double>(model.num_layers), 0.25); }
 
 double mup_rate(const Model& model, const std::string& name) {
-    return place_of(name) == Place::Embedding ? 1 : 1 / model.width_factor();
+    return Decoder::layer_of(name) == "embed" ? 1 : 1 / model.width_factor();
 }
 
 torch::Tensor initial_part(const std::string& full_name, const Shard& shard, const Model& model, std::uint64_t seed) {
@@ -118,7 +110,7 @@ torch::Tensor initial_part(const std::string& full_name, const Shard& shard, con
     if (shard.whole.size() < 2) return torch::full(shard.sizes(), name.ends_with("bias") ? 0.0F : 1.0F);
     torch::Tensor whole = torch::empty(shard.whole);
     const std::uint64_t key = stream_key(seed, name);
-    if (model.norm_placement == NormPlacement::DeepNorm && place_of(name) == Place::Layer) {
+    if (model.norm_placement == NormPlacement::DeepNorm && in_layer(name)) {
         fill_normal(whole, 1, key);
         scale_deepnorm(name, model, whole);
     } else {
