@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll export hf: a run's checkpoint as a folder for transformers.
+// plimsoll export hf and peft: a run's checkpoint as a folder for transformers, its adapters for PEFT.
 #include <optional>
 
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "core/base/parse_bytes.h"
+#include "core/interop/folder_aside.h"
 #include "core/interop/hf_folder.h"
+#include "core/plan/adapter.h"
+#include "core/plan/plan_io.h"
+#include "core/run/merge_process.h"
 #include "core/run/run_folder.h"
 
 namespace plimsoll::cli {
@@ -25,6 +29,43 @@ void show_copied(Bytes done, Bytes total) {
     std::fflush(stdout);
 }
 
+struct Found {
+    RunFolder run;
+    Plan plan;
+    std::filesystem::path checkpoint;
+};
+
+/// The run, its plan and the checkpoint that is asked for.
+Result<Found> find_checkpoint(const Arguments& arguments) {
+    if (arguments.step && *arguments.step < 1) {
+        return bad_input("--step is {}: 1 or more is needed; without it the newest is taken", *arguments.step);
+    }
+    const auto run = find_run(arguments.run);
+    if (!run) return tl::unexpected(run.error());
+    const auto loaded = load_plan(run->path() / "plan.json");
+    if (!loaded) return tl::unexpected(loaded.error());
+    const auto weights = adapts(loaded->plan) ? ExportedWeights::Adapter : ExportedWeights::Model;
+    std::vector<std::string> skipped;
+    auto checkpoint = checkpoint_to_export(run->checkpoints(), arguments.step.value_or(0), weights, &skipped);
+    for (const std::string& each : skipped) warn(fmt::format("a damaged checkpoint was passed over: {}", each));
+    if (!checkpoint) return tl::unexpected(checkpoint.error());
+    return Found{*run, loaded->plan, *std::move(checkpoint)};
+}
+
+Result<int> export_to_peft(const Arguments& arguments) {
+    const auto found = find_checkpoint(arguments);
+    if (!found) return tl::unexpected(found.error());
+    const std::string out = arguments.out.empty() ? found->run.name() + "-adapter" : arguments.out;
+    if (auto written = export_peft_folder(found->checkpoint, out); !written) return tl::unexpected(written.error());
+    const std::string& base = found->plan.model.weights;
+    say(fmt::format(
+        "the adapters of {} of run {} are in {}: {} numbers; load them with "
+        "PeftModel.from_pretrained(base, \"{}\"), the base being {}\n",
+        found->checkpoint.filename().string(), found->run.name(), out, format_count(adapter_parameters(found->plan)),
+        out, base.empty() ? "the model's initial weights" : base));
+    return 0;
+}
+
 Result<int> export_to_hf(const Arguments& arguments) {
     HfFolderOptions options;
     const auto shard_size = parse_bytes(arguments.shard_size);
@@ -32,28 +73,32 @@ Result<int> export_to_hf(const Arguments& arguments) {
         return bad_input("--shard-size is \"{}\"; give a size such as 5GB, 500MB or 2GiB", arguments.shard_size);
     }
     options.shard_size = *shard_size;
-    if (arguments.step && *arguments.step < 1) {
-        return bad_input("--step is {}: 1 or more is needed; without it the newest is taken", *arguments.step);
+    auto found = find_checkpoint(arguments);
+    if (!found) return tl::unexpected(found.error());
+    const std::string out = arguments.out.empty() ? found->run.name() + "-hf" : arguments.out;
+    const std::string step_name = found->checkpoint.filename().string();
+    // Gone when this returns: what is exported is copied from it.
+    std::optional<FolderAside> merging;
+    if (adapts(found->plan)) {
+        if (auto fits = require_free_place(out, 0); !fits) return tl::unexpected(fits.error());
+        auto aside = FolderAside::make(out + "-merging");
+        if (!aside) return tl::unexpected(aside.error());
+        merging.emplace(*std::move(aside));
+        const auto merged = merge_adapter(found->plan, found->checkpoint, merging->path() / "model");
+        if (!merged) return tl::unexpected(merged.error());
+        found->checkpoint = merging->path() / "model";
     }
-    const auto run = find_run(arguments.run);
-    if (!run) return tl::unexpected(run.error());
-
-    std::vector<std::string> skipped;
-    const auto checkpoint = checkpoint_to_export(run->checkpoints(), arguments.step.value_or(0), &skipped);
-    for (const std::string& each : skipped) warn(fmt::format("a damaged checkpoint was passed over: {}", each));
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
-    const std::string out = arguments.out.empty() ? run->name() + "-hf" : arguments.out;
     count_interrupts();
     options.go_on = [](Bytes done, Bytes total) {
         show_copied(done, total);
         return interrupts == 0;
     };
-    const auto written = export_hf_folder(*checkpoint, out, options);
+    const auto written = export_hf_folder(found->checkpoint, out, options);
     if (!written) return tl::unexpected(written.error());
     say(
         fmt::format("{} of run {} is in {}: {} tensors, {} in {}; read it with "
                     "AutoModelForCausalLM.from_pretrained(\"{}\"); a token is a byte of the text\n",
-                    checkpoint->filename().string(), run->name(), out, written->tensors, format_bytes(written->bytes),
+                    step_name, found->run.name(), out, written->tensors, format_bytes(written->bytes),
                     written->files == 1 ? "one file" : fmt::format("{} files", written->files), out));
     return 0;
 }
@@ -61,8 +106,20 @@ Result<int> export_to_hf(const Arguments& arguments) {
 }  // namespace
 
 void add_export_hf(CLI::App& parent, Work& work) {
+    CLI::App* peft =
+        add_command(parent, "peft", "A run's newest whole adapters as a folder that PEFT's from_pretrained reads");
+    const auto adapters = std::make_shared<Arguments>();
+    peft->add_option("RUN", adapters->run, "A run's name, its folder, or latest")->required();
+    peft->add_option("--out", adapters->out, "Folder to make (whole or not at all); default: RUN-adapter, here")
+        ->type_name("DIR");
+    peft->add_option("--step", adapters->step, "The checkpoint of this step; without it the newest whole one")
+        ->type_name("N");
+    peft->callback([adapters, &work] { work = [adapters] { return export_to_peft(*adapters); }; });
+
     CLI::App* command = add_command(
-        parent, "hf", "A run's newest whole checkpoint as a folder that transformers' from_pretrained reads");
+        parent, "hf",
+        "A run's newest whole checkpoint as a folder that transformers' from_pretrained reads; adapters are "
+        "added to their model");
     const auto arguments = std::make_shared<Arguments>();
     command->add_option("RUN", arguments->run, "A run's name, its folder, or latest")->required();
     command->add_option("--out", arguments->out, "Folder to make (whole or not at all); default: RUN-hf, here")

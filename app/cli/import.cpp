@@ -10,7 +10,9 @@
 #include "core/interop/safetensors_counts.h"
 #include "core/plan/hf_config.h"
 #include "core/plan/parameters.h"
+#include "core/plan/peft_config.h"
 #include "core/plan/plan_io.h"
+#include "core/run/merge_process.h"
 
 namespace plimsoll::cli {
 
@@ -21,6 +23,8 @@ struct Arguments {
     std::string output;
     PlanArguments base;
     bool json = false;
+    std::string model_folder;  ///< of an adapter
+    std::string merge;         ///< folder for the two together
 };
 
 void note(const std::string& sentence) { fmt::print(stderr, "note: {}\n", printable(sentence)); }
@@ -59,6 +63,39 @@ Result<int> import_gguf(const Arguments& arguments) {
     if (!written) return written;
     for (const std::string& each : made->notes) note(each);
     return written;
+}
+
+/// The adapter's folder and its model's as a plan that goes on training it; with --merge also as one model.
+Result<int> import_peft(const Arguments& arguments) {
+    const std::filesystem::path folder = arguments.config;
+    const std::filesystem::path config_path = folder / adapter_config_file;
+    const auto config = read_json(config_path, 4 * MiB);
+    if (!config) return tl::unexpected(config.error());
+    const auto read = adapter_from_peft(*config, config_path.string());
+    if (!read) return tl::unexpected(read.error());
+    const std::filesystem::path base = arguments.model_folder.empty() ? read->base : arguments.model_folder;
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(base / "config.json", ignored)) {
+        return bad_input(
+            "{} was trained on \"{}\", and there is no folder of that name with a config.json; name the "
+            "model's folder with --base",
+            folder.string(), base.string());
+    }
+    const auto model = import_hf_config(base / "config.json");
+    if (!model) return tl::unexpected(model.error());
+    Plan plan = starting_plan(*model);
+    plan.model.weights = std::filesystem::absolute(base).lexically_normal().string();
+    plan.adapter = read->adapter;
+    plan.adapter.weights = std::filesystem::absolute(folder).lexically_normal().string();
+    if (auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    if (arguments.merge.empty()) return write_plan(arguments, plan);
+    if (!arguments.output.empty()) {
+        if (auto written = write_plan(arguments, plan); !written) return written;
+    }
+    if (auto merged = merge_adapter(plan, folder, arguments.merge); !merged) return tl::unexpected(merged.error());
+    say(fmt::format("{} with the adapter of {} is in {}; read it with AutoModelForCausalLM.from_pretrained(\"{}\")\n",
+                    base.string(), folder.string(), arguments.merge, arguments.merge));
+    return 0;
 }
 
 std::string counts_report(const SafetensorsCounts& counts) {
@@ -172,6 +209,19 @@ void add_import(CLI::App& app, Work& work) {
     safetensors->add_option("-o,--output", weights->output, "Plan file to write")->type_name("PLAN");
     safetensors->add_flag("--json", weights->json, "As JSON");
     safetensors->callback([weights, &work] { work = [weights] { return import_safetensors(*weights); }; });
+
+    CLI::App* peft = add_command(*command, "peft",
+                                 "A PEFT LoRA adapter with its model, as a plan that goes on training it; with --merge "
+                                 "the two as one model");
+    const auto adapter = std::make_shared<Arguments>();
+    peft->add_option("FOLDER", adapter->config, "The folder with adapter_config.json")->required();
+    peft->add_option("--base", adapter->model_folder,
+                     "The model's folder; without it the one that adapter_config.json names")
+        ->type_name("DIR");
+    peft->add_option("--merge", adapter->merge, "Folder to make for the model with the adapter added to its weights")
+        ->type_name("DIR");
+    add_output(*peft, *adapter);
+    peft->callback([adapter, &work] { work = [adapter] { return import_peft(*adapter); }; });
 
     CLI::App* deepspeed =
         add_command(*command, "deepspeed",

@@ -45,19 +45,18 @@ Result<Plan> with_options(Plan plan, const Arguments& arguments) {
 /// The plan to train and the folder to train it in. A resumed run brings its own plan.
 Result<std::pair<Plan, std::filesystem::path>> plan_and_folder(Arguments& arguments) {
     const auto change = [&](Plan plan) { return with_options(std::move(plan), arguments); };
-    Result<Plan> plan;
     std::filesystem::path folder = arguments.run;
-    if (arguments.resume) {
+    const auto chosen = [&]() -> Result<Plan> {
+        if (!arguments.resume) return arguments.plan.load(change);
         const auto run = find_run(arguments.run.empty() ? "latest" : arguments.run);
         if (!run) return tl::unexpected(run.error());
         folder = run->path();
         auto recorded = run->plan();
         if (!recorded) return tl::unexpected(recorded.error());
-        plan = arguments.plan.named() ? arguments.plan.load(change)
-                                      : arguments.plan.change_plan(std::move(*recorded), change);
-    } else {
-        plan = arguments.plan.load(change);
-    }
+        if (arguments.plan.named()) return arguments.plan.load(change);
+        return arguments.plan.change_plan(std::move(*recorded), change);
+    };
+    auto plan = chosen();
     if (!plan) return tl::unexpected(plan.error());
     if (folder.empty()) folder = new_run_path(*plan);
     return std::pair(std::move(*plan), std::move(folder));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll-worker: one rank of a run, the store by which the ranks find one another, or a step without its memory.
+// plimsoll-worker: one rank of a run, the store by which the ranks find one another, a step without its memory, or an
+// adapter added to its model.
 #include <sys/prctl.h>
 
 #include <atomic>
@@ -7,10 +8,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
+#include <iterator>
 
 #include "app/worker/dry_run.h"
 #include "app/worker/last_words.h"
 #include "core/engine/memory_counter.h"
+#include "core/engine/peft_weights.h"
 #include "core/engine/rank_info.h"
 #include "core/engine/trainer.h"
 #include "core/plan/plan_io.h"
@@ -65,6 +69,19 @@ void on_stop_signal(int) { stop_requested = true; }
     end(0);
 }
 
+/// The plan comes on standard input.
+[[noreturn]] void merge(const std::string& adapter, const std::string& out) {
+    const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+    constexpr const char* what = "the plan on standard input";
+    const auto json = plimsoll::parse_json(text, what);
+    const auto loaded = json ? plimsoll::plan_from_json(*json, what)
+                             : plimsoll::Result<plimsoll::LoadedPlan>(tl::unexpected(json.error()));
+    const auto merged = loaded ? plimsoll::engine::merge_adapter(loaded->plan, adapter, out)
+                               : plimsoll::Result<void>(tl::unexpected(loaded.error()));
+    if (!merged) end(plimsoll::exit_code(merged.error()), "plimsoll-worker: " + merged.error().message);
+    end(0);
+}
+
 [[noreturn]] void serve(int port, const std::string& host) {
     const auto served = plimsoll::engine::serve_store(port, host);
     if (!served) end(plimsoll::exit_code(served.error()), "plimsoll-worker: " + served.error().message);
@@ -109,6 +126,10 @@ int main(int argc, char** argv) {
     app.add_option("--timeline", dry_run.timeline, "File for the first rank's memory over time");
     app.add_option("--memory-trace", dry_run.trace, "File for each allocation of the first rank, a line each");
     app.add_flag("--all-micro-batches", dry_run.all_micro_batches, "Also those that only repeat what others showed");
+    std::string adapter, merged;
+    app.add_option("--merge", adapter,
+                   "Add the PEFT adapter in this folder to its model, of the plan on standard input");
+    app.add_option("--out", merged, "Folder to make for a merged model");
     app.set_version_flag("--version", "plimsoll-worker " PLIMSOLL_VERSION);
     try {
         app.parse(argc, argv);
@@ -118,6 +139,7 @@ int main(int argc, char** argv) {
 
     std::signal(SIGPIPE, SIG_IGN);
     if (dry) run_dry(dry_run);
+    if (!adapter.empty()) merge(adapter, merged);
     // The supervisor holds the other end of stdin, or names the run: a worker must not outlive it.
     const char* supervised = std::getenv("PLIMSOLL_RUN");
     if (supervised != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);

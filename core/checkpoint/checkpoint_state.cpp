@@ -74,7 +74,7 @@ std::vector<std::int64_t> checkpoint_steps(const fs::path& checkpoints) {
     return steps;
 }
 
-Result<void> write_state(const fs::path& folder, const StateDocument& document) {
+Result<void> write_state(const fs::path& folder, const StateDocument& document, const std::vector<std::string>& files) {
     Json json = {{"plimsoll_checkpoint", version},
                  {"step", document.state.step},
                  {"samples", document.state.samples},
@@ -90,7 +90,7 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document) 
                  {"guard", to_json(document.state.guard)},
                  {"left_out", document.state.left_out},
                  {"files", Json::object()}};
-    for (const char* name : checkpoint_files) {
+    for (const std::string& name : files) {
         auto sum = sum_of(folder / name);
         if (!sum) return tl::unexpected(sum.error());
         json["files"][name] = std::move(*sum);
@@ -127,8 +127,16 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
         document.state.scaler.halve_at_next_look = scaler.value("halve_at_next_look", false);
         document.state.left_out = json.value("left_out", std::set<std::uint64_t>{});
         if (json.contains("guard")) document.state.guard = guard_state(json["guard"]);
-        for (const char* name : files) {
-            if (auto whole = check_file(checkpoint / name, json.at("files").at(name)); !whole) {
+        const Json& listed = json.at("files");
+        std::vector<std::string> names(files.begin(), files.end());
+        if (names.empty()) {
+            for (const auto& [name, sum] : listed.items()) names.push_back(name);
+        }
+        if (names.empty()) return bad_input("{} is damaged: it vouches for no file", path.string());
+        for (const std::string& name : names) {
+            if (name.find('/') != std::string::npos)
+                return bad_input("{} is damaged: it names {}", path.string(), name);
+            if (auto whole = check_file(checkpoint / name, listed.at(name)); !whole) {
                 return tl::unexpected(whole.error());
             }
         }

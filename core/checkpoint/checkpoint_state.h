@@ -3,7 +3,6 @@
 // run's counters and makes damage to any of the files visible.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -23,8 +22,6 @@ inline constexpr const char* state_file = "state.json";
 inline constexpr const char* model_file = "model.safetensors";
 inline constexpr const char* optimizer_file = "optimizer.safetensors";
 inline constexpr const char* config_file = "config.json";
-/// What state.json vouches for.
-inline constexpr std::array checkpoint_files{model_file, optimizer_file, config_file};
 
 struct CheckpointState {
     std::int64_t step = 0;      ///< updates made
@@ -46,18 +43,19 @@ std::optional<std::int64_t> step_of(const std::string& name);
 /// Of all checkpoints in the folder, whole or not, newest first.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
-/// Sums up the files in `folder` and writes state.json beside them.
-Result<void> write_state(const std::filesystem::path& folder, const StateDocument& document);
-/// The document, after every byte of these files was found to be as written. The error says what is damaged.
-Result<StateDocument> verified_state(const std::filesystem::path& checkpoint,
-                                     std::span<const char* const> files = checkpoint_files);
+/// Sums up these files in `folder` and writes state.json, which vouches for them, beside them.
+Result<void> write_state(const std::filesystem::path& folder, const StateDocument& document,
+                         const std::vector<std::string>& files);
+/// The document, after every byte of these files was found to be as written; none named: of all that it vouches for,
+/// of which there is one at least. The error says what is damaged.
+Result<StateDocument> verified_state(const std::filesystem::path& checkpoint, std::span<const char* const> files = {});
 
 /// Newest checkpoint of which these files are whole, if any; a damaged one (cut short, a flipped bit, half written) is
 /// passed over and named in `skipped` with the reason. Reads every byte of what it gives. `before`: only of earlier
 /// steps.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
                                                        std::vector<std::string>* skipped = nullptr,
-                                                       std::span<const char* const> files = checkpoint_files,
+                                                       std::span<const char* const> files = {},
                                                        std::int64_t before = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace plimsoll

@@ -10,8 +10,10 @@
 #include "core/base/json.h"
 #include "core/engine/file_io.h"
 #include "core/engine/hf_export.h"
+#include "core/engine/peft_weights.h"
 #include "core/engine/safetensors.h"
-#include "core/plan/parameters.h"
+#include "core/plan/adapter.h"
+#include "core/plan/peft_config.h"
 
 namespace plimsoll::engine {
 
@@ -38,11 +40,19 @@ void remove_left_behind(const fs::path& checkpoints) {
 
 Result<void> write_files(const fs::path& folder, const CheckpointContents& contents, const Plan& plan) {
     // transformers wants to know which framework wrote the file.
-    auto done = write_safetensors(folder / model_file, contents.weights, {{"format", "pt"}});
+    const bool adapter = adapts(plan);
+    const char* const weights_file = adapter ? adapter_file : model_file;
+    std::vector<std::string> files{weights_file, optimizer_file, config_file};
+    auto done = write_safetensors(folder / weights_file, adapter ? with_peft_names(contents.weights) : contents.weights,
+                                  {{"format", "pt"}});
     if (!done) return done;
+    if (adapter) {
+        files.emplace_back(adapter_config_file);
+        if (done = write_json(folder / adapter_config_file, peft_config(plan)); !done) return done;
+    }
     if (done = write_safetensors(folder / optimizer_file, contents.optimizer); !done) return done;
     if (done = write_json(folder / config_file, hf_config(plan)); !done) return done;
-    if (done = write_state(folder, {contents.state, contents.optimizer_steps}); !done) return done;
+    if (done = write_state(folder, {contents.state, contents.optimizer_steps}, files); !done) return done;
     return sync_folder(folder);
 }
 
@@ -101,14 +111,16 @@ Result<CheckpointContents> read_checkpoint(const fs::path& checkpoint, const Pla
     return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointContents> {
         const auto document = verified_state(checkpoint);
         if (!document) return tl::unexpected(document.error());
-        auto weights = read_safetensors(checkpoint / model_file);
+        const std::filesystem::path file = checkpoint / (adapts(plan) ? adapter_file : model_file);
+        auto weights = read_safetensors(file);
         if (!weights) return tl::unexpected(weights.error());
+        if (adapts(plan)) *weights = without_peft_names(*std::move(weights));
         std::int64_t numbers = 0;
         for (const auto& [name, tensor] : *weights) numbers += tensor.numel();
-        const std::int64_t expected = count_parameters(plan.model).total;
+        const std::int64_t expected = trained_parameters(plan);
         if (numbers != expected) {
-            return bad_input("{} holds {} numbers and the plan's model {}; it is of another model",
-                             (checkpoint / model_file).string(), format_count(numbers), format_count(expected));
+            return bad_input("{} holds {} numbers and the plan's {} {}; it is of another model", file.string(),
+                             format_count(numbers), adapts(plan) ? "adapters" : "model", format_count(expected));
         }
         auto moments = read_safetensors(checkpoint / optimizer_file);
         if (!moments) return tl::unexpected(moments.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: checkpoints/step-00000100/{model.safetensors, optimizer.safetensors, config.json, state.json}.
+// Checkpoints: checkpoints/step-00000100/{model.safetensors, optimizer.safetensors, config.json, state.json}; of a run
+// that trains adapters {adapter_model.safetensors, adapter_config.json, …}, which PEFT reads.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +28,7 @@ struct CheckpointContents {
 Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints,
                                               const CheckpointContents& contents, const Plan& plan, std::int64_t keep);
 
-/// Error when the checkpoint is damaged, or its weights are not as many numbers as the plan's model has.
+/// Error when the checkpoint is damaged, or its weights are not as many numbers as the plan trains.
 Result<CheckpointContents> read_checkpoint(const std::filesystem::path& checkpoint, const Plan& plan);
 
 }  // namespace plimsoll::engine

@@ -12,6 +12,7 @@
 #include "core/engine/ring_attention.h"
 #include "core/engine/tensor_parallel.h"
 #include "core/engine/vocabulary_loss.h"
+#include "core/plan/adapter.h"
 
 namespace plimsoll::engine {
 
@@ -119,6 +120,10 @@ std::string Decoder::layer_of(const std::string& parameter_name) {
         if (parameter_name.starts_with(prefix)) return "embed";
     }
     return "head";
+}
+
+bool Decoder::frozen(const Plan& plan, const std::string& parameter_name) {
+    return adapts(plan) && parameter_name.find(".lora_") == std::string::npos;
 }
 
 std::size_t Decoder::unit_of(const std::string& parameter_name) const {
@@ -251,6 +256,9 @@ Tensor Decoder::forward(const Tensor& tokens) {
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding) {
     auto decoder = std::make_shared<Decoder>(context, stage, std::move(embedding));
+    for (auto& item : decoder->named_parameters()) {
+        if (Decoder::frozen(*context.plan, item.key())) item.value().requires_grad_(false);
+    }
     if (context.parameters.later) return decoder;
     // A tensor without memory (a dry run) has no numbers to set.
     if (!context.parameters.options.device().is_meta()) initialize(*decoder, context.plan->model, seed);

@@ -65,6 +65,8 @@ public:
     const ModelContext& context() const { return context_; }
     const std::shared_ptr<Embedding>& embedding() const { return tokens_; }
     void set_gate(ParameterGate* gate) { gate_ = gate; }
+    /// Whether a parameter stays as it is: with adapters (plan.adapter) all but theirs.
+    static bool frozen(const Plan& plan, const std::string& parameter_name);
     /// Unit of a parameter, see ParameterGate.
     std::size_t unit_of(const std::string& parameter_name) const;
     std::size_t units() const { return layers_.size() + 2; }

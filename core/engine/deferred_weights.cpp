@@ -40,7 +40,9 @@ struct Queue : torch::CustomClassHolder {
 struct DeferrableLinear : Function<DeferrableLinear> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& weight,
                                  bool transposed, const c10::intrusive_ptr<Queue>& queue, bool leave_out) {
-        ctx->save_for_backward({x, weight});
+        // A weight that does not train needs no input for its gradient.
+        ctx->save_for_backward({weight.requires_grad() ? x : torch::Tensor(), weight});
+        ctx->saved_data["sizes"] = x.sizes().vec();
         ctx->saved_data["transposed"] = transposed;
         ctx->saved_data["queue"] = torch::IValue::make_capsule(queue);
         if (leave_out) {
@@ -57,10 +59,13 @@ struct DeferrableLinear : Function<DeferrableLinear> {
         const auto capsule = ctx->saved_data["queue"].toCapsule();
         const auto& deferred = static_cast<const Queue&>(*capsule).deferred;
         const torch::Tensor& weight = saved[1];
-        const torch::Tensor x = rows_of(saved[0]), g = rows_of(gradients[0]);
+        const torch::Tensor g = rows_of(gradients[0]);
         torch::Tensor gx;
-        if (ctx->needs_input_grad(0)) gx = at::mm(g, transposed ? weight.t() : weight).view(saved[0].sizes());
+        if (ctx->needs_input_grad(0)) {
+            gx = at::mm(g, transposed ? weight.t() : weight).view(ctx->saved_data["sizes"].toIntVector());
+        }
         if (!ctx->needs_input_grad(1)) return {gx, {}, {}, {}, {}};
+        const torch::Tensor x = rows_of(saved[0]);
         if (deferred == nullptr || !deferred->deferring()) return {gx, weight_gradient(x, g, transposed), {}, {}, {}};
         deferred->add([weight, x, g, transposed] { accumulate(weight, x, g, transposed); });
         return {gx, {}, {}, {}, {}};

@@ -133,6 +133,10 @@ void DistributedModel::make_parallel() {
             row.shard = shards.at(name);
             row.copy = !row.shard.copy_of.empty();
             row.name = row.copy ? row.shard.copy_of : name;
+            if (Decoder::frozen(plan_, name)) {
+                frozen_.push_back({row.name, std::move(row.shard), tensor});
+                continue;
+            }
             row.expert = is_expert(name);
             ParallelParameter parameter{row.name, tensor};
             parameter.unit = units + chunk->unit_of(name);
@@ -439,16 +443,35 @@ Tensor DistributedModel::own_run(const Parameter& parameter, const Tensor& whole
         .view(parameter.part.tensor.sizes());
 }
 
+namespace {
+
+Result<void> require_tensor(const std::map<std::string_view, Tensor>& by_name, const std::string& name,
+                            const Shard& shard, torch::ScalarType dtype, const std::string& what) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) return bad_input("{} lacks {}; it is of another model", what, name);
+    const bool fits = found->second.sizes() == at::IntArrayRef(shard.whole) && found->second.scalar_type() == dtype;
+    if (fits) return {};
+    return bad_input("{} of {} has another shape or dtype than in the plan's model", name, what);
+}
+
+}  // namespace
+
+Result<void> DistributedModel::load_frozen(const NamedTensors& whole, const std::string& what) {
+    const std::map<std::string_view, Tensor> by_name(whole.begin(), whole.end());
+    for (const Frozen& each : frozen_) {
+        auto there = require_tensor(by_name, each.name, each.shard, each.tensor.scalar_type(), what);
+        if (!there) return there;
+    }
+    const torch::NoGradGuard no_grad;
+    for (Frozen& each : frozen_) each.tensor.copy_(each.shard.cut(by_name.at(each.name)));
+    return {};
+}
+
 Result<void> DistributedModel::load_weights(const NamedTensors& whole, const std::string& what) {
     const std::map<std::string_view, Tensor> by_name(whole.begin(), whole.end());
-    for (const Parameter& parameter : parameters_) {
-        const auto found = by_name.find(parameter.name);
-        if (found == by_name.end()) return bad_input("{} lacks {}; it is of another model", what, parameter.name);
-        const bool fits = found->second.sizes() == at::IntArrayRef(parameter.shard.whole) &&
-                          found->second.scalar_type() == parameter.part.tensor.scalar_type();
-        if (!fits) {
-            return bad_input("{} of {} has another shape or dtype than in the plan's model", parameter.name, what);
-        }
+    for (const Parameter& each : parameters_) {
+        auto there = require_tensor(by_name, each.name, each.shard, each.part.tensor.scalar_type(), what);
+        if (!there) return there;
     }
     const torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {

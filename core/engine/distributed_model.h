@@ -84,6 +84,8 @@ public:
     /// This rank's parts of whole tensors. Names that belong to other ranks are passed over; error where one of this
     /// rank is missing or has another shape or dtype, and then nothing has changed.
     Result<void> load_weights(const NamedTensors& whole, const std::string& what);
+    /// Likewise of the weights that stay as they are beside adapters, which the calls above leave out.
+    Result<void> load_frozen(const NamedTensors& whole, const std::string& what);
     Result<void> load_optimizer_state(const NamedTensors& whole, std::int64_t steps);
 
 private:
@@ -98,6 +100,12 @@ private:
         bool copy = false;
         DataParallel* parallel = nullptr;
         OwnedPart part;
+    };
+    /// One that does not train: each data-parallel rank has all of it.
+    struct Frozen {
+        std::string name;
+        Shard shard;
+        torch::Tensor tensor;
     };
     class Sums;
     static constexpr const char* tensor_clip_prefix = "adagc/";
@@ -126,6 +134,7 @@ private:
     std::vector<std::unique_ptr<ZeroGate>> gates_;
     std::unique_ptr<DataParallel> dense_, experts_;
     std::vector<Parameter> parameters_;
+    std::vector<Frozen> frozen_;
     std::unique_ptr<PartSums> sums_;
     std::optional<AdaGc> tensor_clip_;  ///< by parameter
     bool measures_noise_ = false;

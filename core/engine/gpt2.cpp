@@ -18,6 +18,8 @@ public:
         in.fused = 3;
         Linear::Shape out{.in = m.hidden_size, .out = m.hidden_size, .bias = true, .transposed = true};
         out.split = MatrixSplit::Rows;
+        in = with_adapter(in, *context.plan, "attn.c_attn");
+        out = with_adapter(out, *context.plan, "attn.c_proj");
         qkv_ = register_module("c_attn", std::make_shared<Linear>(in, context));
         out_ = register_module("c_proj", std::make_shared<Linear>(out, context));
         if (!m.qk_norm) return;
@@ -55,6 +57,8 @@ public:
         up.split = MatrixSplit::Columns;
         Linear::Shape down{.in = m.ffn_hidden_size, .out = m.hidden_size, .bias = true, .transposed = true};
         down.split = MatrixSplit::Rows;
+        up = with_adapter(up, *context.plan, "mlp.c_fc");
+        down = with_adapter(down, *context.plan, "mlp.c_proj");
         up_ = register_module("c_fc", std::make_shared<Linear>(up, context));
         down_ = register_module("c_proj", std::make_shared<Linear>(down, context));
     }

@@ -45,6 +45,14 @@ void fill_normal(torch::Tensor& tensor, float deviation, std::uint64_t key) {
     });
 }
 
+/// Uniform in (-limit, limit].
+void fill_uniform(torch::Tensor& tensor, float limit, std::uint64_t key) {
+    float* const out = tensor.data_ptr<float>();
+    const std::int64_t count = tensor.numel();
+    at::Philox4_32 random(key, 0, 0);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = limit * (2 * uniform(random()) - 1);
+}
+
 bool writes_to_residual(std::string_view name) {
     return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") || name.ends_with("c_proj.weight") ||
            name.ends_with("w2.weight");
@@ -105,11 +113,31 @@ double mup_rate(const Model& model, const std::string& name) {
     return Decoder::layer_of(name) == "embed" ? 1 : 1 / model.width_factor();
 }
 
+namespace {
+
+/// PEFT's: A as torch's Linear begins, uniform within 1 / sqrt(in) (Kaiming, a = sqrt(5)), and B 0, so that the
+/// adapted matrix begins as the other.
+torch::Tensor initial_adapter(const std::string& name, const std::vector<std::int64_t>& sizes, std::uint64_t key) {
+    torch::Tensor whole = torch::zeros(sizes);
+    if (!name.ends_with(".lora_B.weight")) {
+        fill_uniform(whole, 1 / std::sqrt(static_cast<float>(sizes.back())), key);
+    }
+    return whole;
+}
+
+bool is_adapter(const std::string& name) { return name.find(".lora_") != std::string::npos; }
+
+}  // namespace
+
 torch::Tensor initial_part(const std::string& full_name, const Shard& shard, const Model& model, std::uint64_t seed) {
     const std::string& name = shard.copy_of.empty() ? full_name : shard.copy_of;
     if (shard.whole.size() < 2) return torch::full(shard.sizes(), name.ends_with("bias") ? 0.0F : 1.0F);
-    torch::Tensor whole = torch::empty(shard.whole);
     const std::uint64_t key = stream_key(seed, name);
+    if (is_adapter(name)) {
+        const torch::Tensor adapter = initial_adapter(name, shard.whole, key);
+        return shard.dim < 0 ? adapter : shard.cut(adapter);
+    }
+    torch::Tensor whole = torch::empty(shard.whole);
     if (model.norm_placement == NormPlacement::DeepNorm && in_layer(name)) {
         fill_normal(whole, 1, key);
         scale_deepnorm(name, model, whole);

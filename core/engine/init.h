@@ -22,6 +22,8 @@ namespace plimsoll::engine {
 /// (model.mup_base_width, Yang 2022, table 3): the layers' matrices by 1 / sqrt(width_factor), the head by 1 /
 /// width_factor.
 ///
+/// Of an adapter A is uniform within 1 / sqrt(in) and B 0, as PEFT makes them.
+///
 /// The numbers of a parameter come from Philox 4x32-10 (Salmon 2011) keyed by (seed, name) with the element's place as
 /// counter: the same whatever the order of construction, the layout, the ranks or the threads: a rank draws the whole
 /// tensor and keeps its part. Parameters are fp32 on the CPU, all of ShardedModules.

@@ -3,6 +3,7 @@
 
 #include "core/engine/left_out.h"
 #include "core/engine/tensor_parallel.h"
+#include "core/plan/adapter.h"
 
 namespace plimsoll::engine {
 
@@ -38,7 +39,8 @@ struct RmsNormFunction : Function<RmsNormFunction> {
         torch::Tensor dx = g * w;
         const torch::Tensor mean = at::mv(gn, w).div_(width).view(scale.sizes());
         dx.addcmul_(n, mean, -1).mul_(scale);
-        return {dx.to(saved[0].scalar_type()), gn.sum(0).to(saved[1].scalar_type()), {}};
+        const torch::Tensor dw = ctx->needs_input_grad(1) ? gn.sum(0).to(saved[1].scalar_type()) : torch::Tensor();
+        return {dx.to(saved[0].scalar_type()), dw, {}};
     }
 };
 
@@ -107,6 +109,31 @@ Shard linear_shard(const Linear::Shape& s, bool bias, const ModelContext& contex
     return shard;
 }
 
+/// A [rank, in] or B [out, rank] of a matrix that is split as `s` says.
+Shard adapter_shard(const Linear::Shape& s, bool down, const ModelContext& context) {
+    Linear::Shape low = s;
+    low.transposed = false;
+    (down ? low.out : low.in) = s.adapter_rank;
+    if (down == (s.split == MatrixSplit::Rows)) {
+        if (down) low.fused = 1;
+        return linear_shard(low, false, context);
+    }
+    // What all ranks hold whole: the gradient of each is what its part of the other one makes of it.
+    Shard shard = replicated({low.out, low.in}, context.tp());
+    if (context.tp() > 1 && (s.split != MatrixSplit::None || context.sequence_parallel())) {
+        shard.gradient = Shard::Gradient::PartOverTensor;
+    }
+    return shard;
+}
+
+/// One of an adapter's two matrices, with the module that PEFT has around it.
+class LowRank : public ShardedModule {
+public:
+    LowRank(Shard shard, const ModelContext& context)
+        : weight(register_sharded("weight", std::move(shard), context.parameters)) {}
+    torch::Tensor weight;
+};
+
 Shard norm_shard(std::int64_t width, const ModelContext& context, bool per_head = false) {
     Shard shard = replicated({width}, context.tp());
     if (context.sequence_parallel() || (per_head && context.tp() > 1)) shard.gradient = Shard::Gradient::PartOverTensor;
@@ -120,6 +147,21 @@ Linear::Linear(const Shape& shape, const ModelContext& context)
       context_(context),
       weight_(register_sharded("weight", linear_shard(shape, false, context), context.parameters)) {
     if (shape.bias) bias_ = register_sharded("bias", linear_shard(shape, true, context), context.parameters);
+    if (shape.adapter_rank == 0) return;
+    down_ = register_module("lora_A", std::make_shared<LowRank>(adapter_shard(shape, true, context), context))->weight;
+    up_ = register_module("lora_B", std::make_shared<LowRank>(adapter_shard(shape, false, context), context))->weight;
+}
+
+Linear::Shape with_adapter(Linear::Shape shape, const Plan& plan, std::string_view module) {
+    if (adapts(plan, module)) shape.adapter_rank = plan.adapter.rank;
+    return shape;
+}
+
+torch::Tensor Linear::adapted(const torch::Tensor& x, const torch::Tensor& y) const {
+    if (!down_.defined()) return y;
+    const torch::Tensor low = at::linear(x, down_).reshape({-1, shape_.adapter_rank});
+    const double scale = adapter_scale(context_.plan->adapter);
+    return at::addmm(y.reshape({-1, y.size(-1)}), low, up_.t(), 1, scale).view(y.sizes());
 }
 
 torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias, bool leave_out) const {
@@ -135,8 +177,8 @@ torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias,
 }
 
 torch::Tensor Linear::forward(const torch::Tensor& x, bool leave_out) const {
-    if (shape_.split != MatrixSplit::Rows || context_.tp() == 1) return product(x, bias_, leave_out);
-    const torch::Tensor part = product(x, {}, leave_out);
+    if (shape_.split != MatrixSplit::Rows || context_.tp() == 1) return adapted(x, product(x, bias_, leave_out));
+    const torch::Tensor part = adapted(x, product(x, {}, leave_out));
     if (!shape_.sum_in_forward) return part;
     const torch::Tensor y = leave_tensor_parallel(part, context_);
     return bias_.defined() ? sum_of(bias_, y) : y;

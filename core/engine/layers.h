@@ -15,6 +15,10 @@ enum class MatrixSplit { None, Columns, Rows };
 /// y = x W + b over the ranks of a tensor-parallel group. The weight is [out, in] as torch's Linear has it, or [in,
 /// out] as GPT-2's Conv1D. Columns: each rank has some of the outputs (the input has entered, see tensor_parallel.h).
 /// Rows: each has some of the inputs; the sum over ranks and the bias are part of forward().
+///
+/// With a low-rank adapter (LoRA, Hu 2021) y = x W + b + scale (x A) B; W and b then do not train. A and B are cut as W
+/// is: of a matrix split by columns each rank has A and some columns of B, by rows some rows of A and B. The names,
+/// shapes and initial values are PEFT's: lora_A.weight [rank, in], lora_B.weight [out, rank].
 class Linear : public ShardedModule {
 public:
     struct Shape {
@@ -22,9 +26,10 @@ public:
         bool bias = false;
         bool transposed = false;  ///< Conv1D
         MatrixSplit split = MatrixSplit::None;
-        std::int64_t fused = 1;      ///< so many matrices side by side (q, k, v), each split by columns
-        std::int64_t shared_by = 1;  ///< columns: so many neighbouring ranks hold the same ones (key-value heads)
-        bool sum_in_forward = true;  ///< rows: false leaves the sum to the caller (experts)
+        std::int64_t fused = 1;         ///< so many matrices side by side (q, k, v), each split by columns
+        std::int64_t shared_by = 1;     ///< columns: so many neighbouring ranks hold the same ones (key-value heads)
+        bool sum_in_forward = true;     ///< rows: false leaves the sum to the caller (experts)
+        std::int64_t adapter_rank = 0;  ///< 0: none
     };
     Linear(const Shape& shape, const ModelContext& context);
     /// `leave_out`: only a place in the graph (left_out.h).
@@ -33,11 +38,17 @@ public:
 
 private:
     torch::Tensor product(const torch::Tensor& x, const torch::Tensor& bias, bool leave_out) const;
+    /// y plus what the adapter makes of x.
+    torch::Tensor adapted(const torch::Tensor& x, const torch::Tensor& y) const;
 
     Shape shape_;
     ModelContext context_;
     torch::Tensor weight_, bias_;
+    torch::Tensor down_, up_;  ///< A and B; undefined: no adapter
 };
+
+/// Its shape with an adapter where the plan wants one. `module`: its name in the layer, as in core/plan/adapter.h.
+Linear::Shape with_adapter(Linear::Shape shape, const Plan& plan, std::string_view module);
 
 /// Rows of a table: the vocabulary (split over tensor-parallel ranks) or learned positions (on each).
 class Embedding : public ShardedModule {

@@ -20,6 +20,7 @@ public:
             shape.split = MatrixSplit::Columns;
             // Fewer heads than ranks: neighbours hold the same one.
             if (heads < context.tp()) shape.shared_by = context.tp() / heads;
+            shape = with_adapter(shape, *context.plan, std::string("self_attn.") + name);
             return register_module(name, std::make_shared<Linear>(shape, context));
         };
         q_ = projection("q_proj", m.num_heads);
@@ -27,6 +28,7 @@ public:
         v_ = projection("v_proj", m.num_kv_heads);
         Linear::Shape out{.in = m.num_heads * head_, .out = m.hidden_size, .bias = m.linear_bias};
         out.split = MatrixSplit::Rows;
+        out = with_adapter(out, *context.plan, "self_attn.o_proj");
         o_ = register_module("o_proj", std::make_shared<Linear>(out, context));
         if (!m.qk_norm) return;
         q_norm_ = register_module("q_norm", std::make_shared<RmsNorm>(head_, m.norm_eps, context, /*per_head=*/true));
@@ -64,9 +66,13 @@ public:
         in.split = MatrixSplit::Columns;
         Linear::Shape out{.in = m.ffn_hidden_size, .out = m.hidden_size, .bias = m.linear_bias};
         out.split = MatrixSplit::Rows;
-        gate_ = register_module("gate_proj", std::make_shared<Linear>(in, context));
-        up_ = register_module("up_proj", std::make_shared<Linear>(in, context));
-        down_ = register_module("down_proj", std::make_shared<Linear>(out, context));
+        const auto projection = [&](const char* name, const Linear::Shape& shape) {
+            const Linear::Shape whole = with_adapter(shape, *context.plan, std::string("mlp.") + name);
+            return register_module(name, std::make_shared<Linear>(whole, context));
+        };
+        gate_ = projection("gate_proj", in);
+        up_ = projection("up_proj", in);
+        down_ = projection("down_proj", out);
     }
 
     Tensor forward(const Tensor& x, Replay* replay) const {

@@ -12,8 +12,11 @@
 #include "core/engine/generate.h"
 #include "core/engine/hf_weights.h"
 #include "core/engine/memory_counter.h"
+#include "core/engine/peft_weights.h"
 #include "core/engine/train_loop.h"
+#include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
+#include "core/plan/peft_config.h"
 
 namespace plimsoll::engine {
 
@@ -73,6 +76,7 @@ bool TrainLoop::stop_asked() {
 
 Result<void> TrainLoop::restore() {
     if (auto sent = model_.broadcast_parameters(); !sent) return sent;
+    if (auto loaded = load_frozen_weights(); !loaded) return loaded;
 
     std::vector<std::string> damaged;
     const auto step = choose_checkpoint(damaged);
@@ -92,7 +96,7 @@ Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& dama
     // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     torch::Tensor chosen = torch::full({1}, -1, torch::dtype(torch::kInt64).device(device_));
     if (first_rank()) {
-        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged, checkpoint_files, before)) {
+        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged, {}, before)) {
             chosen.fill_(*step_of(newest->filename().string()));
         }
     }
@@ -104,7 +108,7 @@ Result<void> TrainLoop::load(std::int64_t step) {
     const std::filesystem::path checkpoint = checkpoint_path(options_.run, step);
     const auto contents = read_checkpoint(checkpoint, plan_);
     if (!contents) return tl::unexpected(contents.error());
-    const std::string what = (checkpoint / "model.safetensors").string();
+    const std::string what = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
     if (auto loaded = model_.load_weights(contents->weights, what); !loaded) return loaded;
     if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
     auto loaded = model_.load_optimizer_state(contents->optimizer, contents->optimizer_steps);
@@ -118,11 +122,19 @@ Result<void> TrainLoop::load(std::int64_t step) {
     return {};
 }
 
-Result<void> TrainLoop::load_start_weights() {
-    if (plan_.model.weights.empty()) return {};
+Result<void> TrainLoop::load_frozen_weights() {
+    if (!adapts(plan_) || plan_.model.weights.empty()) return {};
     const auto weights = read_hf_weights(plan_.model.weights, plan_);
     if (!weights) return tl::unexpected(weights.error());
-    return model_.load_weights(*weights, plan_.model.weights);
+    return model_.load_frozen(*weights, plan_.model.weights);
+}
+
+Result<void> TrainLoop::load_start_weights() {
+    const std::string& from = adapts(plan_) ? plan_.adapter.weights : plan_.model.weights;
+    if (from.empty()) return {};
+    const auto weights = adapts(plan_) ? read_peft_weights(from, plan_) : read_hf_weights(from, plan_);
+    if (!weights) return tl::unexpected(weights.error());
+    return model_.load_weights(*weights, from);
 }
 
 Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<std::string>& damaged) {
@@ -134,14 +146,18 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
     const auto dtype = std::string(dtype_names[static_cast<std::size_t>(plan_.numerics.dtype)]);
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
+    const std::string adapters =
+        adapts(plan_) ? fmt::format(" and adapters of {}", format_short(static_cast<double>(adapter_parameters(plan_))))
+                      : "";
     const std::string what =
-        fmt::format("{} parameters in {} on {} {} ({}), on {} of {}: {} steps of {} tokens.",
-                    format_short(static_cast<double>(parameters)), dtype, collectives_.world_size(),
+        fmt::format("{} parameters{} in {} on {} {} ({}), on {} of {}: {} steps of {} tokens.",
+                    format_short(static_cast<double>(parameters)), adapters, dtype, collectives_.world_size(),
                     collectives_.world_size() == 1 ? "rank" : "ranks",
                     accelerator_ != nullptr ? accelerator_->describe(device_.index()) : "CPU",
                     format_bytes(static_cast<Bytes>(corpus_.text.size())), corpus_.name, plan_.training.steps,
                     format_count(plan_.layout.global_batch() * plan_.data.sequence_length));
     Json details = {{"parameters", parameters},
+                    {"trained_parameters", trained_parameters(plan_)},
                     {"world_size", collectives_.world_size()},
                     {"dtype", dtype},
                     {"device", device_.str()},

@@ -85,6 +85,8 @@ private:
     Result<std::int64_t> choose_checkpoint(std::vector<std::string>& damaged,
                                            std::int64_t before = std::numeric_limits<std::int64_t>::max());
     Result<void> load(std::int64_t step);
+    /// Those beside adapters, before all else.
+    Result<void> load_frozen_weights();
     Result<void> load_start_weights();
     Result<void> announce(std::int64_t resumed_from, const std::vector<std::string>& damaged);
     Result<void> record(const Step& step);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan/adapter.h"
+
 namespace plimsoll {
 namespace {
 
@@ -49,13 +51,27 @@ struct Sizes {
     std::int64_t statistic;
 };
 
+/// Which matrices' inputs are kept, for the gradients of the matrices or of their adapters.
+struct KeptInputs {
+    explicit KeptInputs(const Plan& plan) : all(!adapts(plan)) {
+        for (const LayerMatrix& matrix : adapted_matrices(plan)) {
+            const bool rows = matrix.split == LayerMatrix::Split::Rows;
+            (matrix.in_mlp ? (rows ? down : up) : (rows ? output : qkv)) = true;
+            (matrix.in_mlp ? in_mlp : in_attention) += plan.adapter.rank;
+        }
+    }
+    bool all;  ///< no adapters: the matrices train
+    bool qkv = all, output = all, up = all, down = all;
+    Count in_attention, in_mlp;  ///< numbers a token between A and B
+};
+
 class LayerList {
 public:
-    explicit LayerList(const Plan& plan) : model_(plan.model), z_(plan) {}
+    explicit LayerList(const Plan& plan) : model_(plan.model), z_(plan), inputs_(plan) {}
 
     void attention(SavedKind norm_input) {
         after_core_ = false;
-        before(norm_input, "q, k, v input");
+        before(norm_input, inputs_.qkv ? "q, k, v input" : "");
         if (model_.qk_norm) {
             add("q and k before their norms", SavedKind::Block, z_.e * z_.sb * (z_.q + z_.k));
             add("q and k norm statistics", SavedKind::Statistics, 4 * z_.sb * (z_.heads + z_.kv_heads), 0);
@@ -63,19 +79,24 @@ public:
         add("q, k and v", SavedKind::Projections, z_.e * z_.sb * (z_.q + 2 * z_.k));
         core();
         after_core_ = true;
-        add("output projection input", SavedKind::AttentionOutput, z_.e * z_.sb * z_.q);
+        // Flash attention keeps its output for itself.
+        if (inputs_.output || !z_.eager)
+            add("output projection input", SavedKind::AttentionOutput, z_.e * z_.sb * z_.q);
+        add("between attention's adapters", SavedKind::Block, z_.e * z_.sb * inputs_.in_attention);
         dropout("attention dropout mask");
         behind();
     }
 
     void mlp(bool t5) {
         in_mlp_ = true;
-        before(SavedKind::SublayerInput, "MLP input");
+        before(SavedKind::SublayerInput, inputs_.up ? "MLP input" : "");
         if (model_.moe()) add("router probabilities", SavedKind::Block, 4 * z_.sb * model_.num_experts, 4);
         if (model_.moe()) add("routes", SavedKind::Block, (28 * z_.routed + 4) * z_.sb, 0);
         routed_ = model_.moe();
-        if (model_.moe()) add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
+        if (model_.moe() && inputs_.all)
+            add("tokens sent to experts", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         inner(t5);
+        add("between the MLP's adapters", SavedKind::Block, z_.e * z_.sb * inputs_.in_mlp);
         if (model_.moe()) add("expert outputs", SavedKind::Block, z_.routed * z_.e * z_.sb * z_.h);
         routed_ = false;
         dropout("MLP dropout mask");
@@ -92,13 +113,14 @@ private:
     }
 
     /// What a sublayer takes in, with the norm before it. Without one it is the residual stream itself, of which
-    /// sequence parallelism gathers a copy.
+    /// sequence parallelism gathers a copy. `what` is empty where no matrix keeps it.
     void before(SavedKind input, std::string_view what) {
         if (norm_before()) {
             norm(input, input == SavedKind::Input ? "layer input" : "norm input");
         } else if (input == SavedKind::Input) {
             add("layer input", input, z_.hidden());
         }
+        if (what.empty()) return;
         if (norm_before() || z_.sigma > 1 || input != SavedKind::Input) add(what, SavedKind::Block, z_.gathered());
     }
 
@@ -131,14 +153,16 @@ private:
     void inner(bool t5) {
         switch (model_.activation) {
             case Activation::Gelu:
-                add("GELU input and output", SavedKind::Block, 2 * z_.inner());
+                if (inputs_.down) add("GELU input and output", SavedKind::Block, 2 * z_.inner());
+                if (!inputs_.down) add("GELU input", SavedKind::Block, z_.inner());
                 break;
             case Activation::Relu:
                 add("ReLU output", SavedKind::Block, z_.inner());
                 break;
             case Activation::SwiGlu:
             case Activation::GeGlu:
-                add("gate, up, activated gate, product", SavedKind::Block, 4 * z_.inner());
+                if (inputs_.down) add("gate, up, activated gate, product", SavedKind::Block, 4 * z_.inner());
+                if (!inputs_.down) add("gate, up, activated gate", SavedKind::Block, 3 * z_.inner());
                 break;
         }
         if (t5 && z_.mask > 0) {
@@ -151,6 +175,7 @@ private:
 
     const Model& model_;
     Sizes z_;
+    KeptInputs inputs_;
     std::vector<SavedTensor> tensors_;
     bool after_core_ = false, routed_ = false, in_mlp_ = false;
 };
@@ -160,11 +185,14 @@ Count packed_operands(const Plan& plan) {
     return on_cpu(plan) && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
 }
 
-/// What the product of the MLP's last matrix takes besides its result.
-Count last_product(const Plan& plan) {
+/// The gradient of one of the MLP's matrices; of its adapter where it has one in its place.
+Count matrix_gradient(const Plan& plan) {
     const Sizes z(plan);
-    return z.e * z.h * z.f + packed_operands(plan);
+    return adapts(plan) ? z.e * Count(plan.adapter.rank) * (z.h + z.f) : z.e * z.h * z.f;
 }
+
+/// What the product of the MLP's last matrix takes besides its result.
+Count last_product(const Plan& plan) { return matrix_gradient(plan) + packed_operands(plan); }
 
 bool is_kept(SavedKind kind, Recompute mode) {
     if (mode == Recompute::None) return true;
@@ -178,7 +206,7 @@ struct BackwardHalves {
     explicit BackwardHalves(const Plan& plan) {
         const Sizes z(plan);
         const Count queries = z.e * z.sb * z.q;
-        const Count matrix = z.e * z.h * z.f;
+        const Count matrix = matrix_gradient(plan);
         const Count mask = share(z.mask * z.sb * z.h, z.sigma);
         const Count inner = share(z.inner(), z.own_experts.value());
         const Count at_down = inner + last_product(plan);

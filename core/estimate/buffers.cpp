@@ -25,6 +25,8 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
         sink.add(key, Category::Buffers, bytes, [&] { return Words{name, formula(), source}; });
     };
 
+    // Gathered are all of the weights, reduced are the gradients of what trains.
+    const Slice& trained = slice.trained();
     const bool shared = sharding(layout).dense > 1, own = engine == EngineBuffers::Plimsoll;
     if (shared && (layout.zero_stage == 0 || (own && layout.zero_stage == 1)))
         add(
@@ -32,7 +34,7 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
             [&] { return fmt::format("0: gradients are views into the {} MiB buckets", plan.training.bucket_mib); },
             "PyTorch DDP, gradient_as_bucket_view (Li et al. 2020)");
     if (own && shared && layout.zero_stage >= 2) {
-        const auto sharded = sharded_buffers(plan, slice, stage.a_layer);
+        const auto sharded = sharded_buffers(plan, layout.zero_stage == 2 ? trained : slice, stage.a_layer);
         const Count without = std::max(stage.loss, stage.needed);
         const Count with = std::max(stage.loss + sharded.at_loss, stage.needed + sharded.in_backward);
         add(
@@ -42,12 +44,12 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
                 return fmt::format("max(G + {}, W + {}) − max(G, W) = max({}, {}) − {}; {}", number(sharded.at_loss),
                                    number(sharded.in_backward), number(stage.loss + sharded.at_loss),
                                    number(stage.needed + sharded.in_backward), number(without),
-                                   sharded_buffers_text(plan, slice, sharded));
+                                   sharded_buffers_text(plan, layout.zero_stage == 2 ? trained : slice, sharded));
             },
             "Plimsoll's engine: a bucket has memory while it fills and travels, a unit's weights while it computes");
     }
     if (!own && shared && layout.zero_stage >= 1) {
-        const Count elements = reduce_bucket_elements(slice);
+        const Count elements = reduce_bucket_elements(trained);
         const auto buckets = reduce_buckets(plan);
         add(
             "reduce_bucket", buckets == 1 ? "Gradient reduce bucket" : "Gradient reduce buckets",

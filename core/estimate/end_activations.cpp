@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/end_activations.h"
 
+#include "core/plan/adapter.h"
+
 namespace plimsoll {
 namespace {
 
@@ -24,13 +26,16 @@ EndTensors end_tensors(const Plan& plan, const Slice& slice) {
     if (plan.model.position == Position::Rotary)
         tensors.push_back(
             {"rotary table", 2 * bytes_of(plan.numerics.dtype) * (length * (plan.model.head_size() / 2))});
-    if (slice.first && plan.model.dropout > 0)
+    if (slice.first && plan.model.dropout > 0 && !adapts(plan))
         tensors.push_back({"embedding dropout mask",
                            stacks * share(mask_bytes(plan) * tokens(plan) * plan.model.hidden_size, split)});
     if (slice.last) {
         tensors.push_back({"final norm input", stacks * hidden_tensor(plan), true});
         tensors.push_back({"norm statistics", stacks * share(statistic_bytes(plan) * tokens(plan), split), true});
-        tensors.push_back({t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan), true});
+        // The head's matrix takes it for its gradient.
+        if (!adapts(plan))
+            tensors.push_back(
+                {t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan), true});
         tensors.push_back({"targets", 8 * tokens(plan)});
     }
     return tensors;
@@ -42,7 +47,7 @@ Count final_norm_backward(const Plan& plan, const Slice& slice) {
 }
 
 Count tied_gradient(const Plan& plan, const Slice& slice) {
-    if (!plan.model.tied_head || !slice.first || !slice.last) return 0;
+    if (adapts(plan) || !plan.model.tied_head || !slice.first || !slice.last) return 0;
     return bytes_of(plan.numerics.dtype) * share(plan.model.vocab_size, plan.layout.tp) * plan.model.hidden_size;
 }
 

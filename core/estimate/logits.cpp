@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/estimate/terms.h"
+#include "core/plan/adapter.h"
 
 namespace plimsoll {
 namespace {
@@ -17,14 +18,15 @@ struct LogitSizes {
           piece(share(all, chunks)),
           vocabulary(share(plan.model.vocab_size, plan.layout.tp)),
           hidden(plan.model.hidden_size),
+          matrix(adapts(plan) ? Count(0) : vocabulary * hidden),
           pieces(chunks > 1 || (plan.model.z_loss > 0 && plan.layout.tp == 1)) {}
 
     Count copies() const { return 12 * piece * vocabulary; }
-    Count head() const { return e * (piece * vocabulary + (vocabulary + piece) * hidden); }
+    Count head() const { return e * (piece * vocabulary + matrix + piece * hidden); }
     /// In pieces: one piece's logits in fp32 and, below fp32, their gradient and that of the head's matrix.
-    Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * (vocabulary * hidden); }
+    Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * matrix; }
     /// In pieces: the gradients that wait for the backward.
-    Count gradients() const { return e * (all * hidden) + 4 * (vocabulary * hidden); }
+    Count gradients() const { return e * (all * hidden) + 4 * matrix; }
     /// What a micro-batch keeps that waits for its backward.
     Count waiting() const { return pieces ? gradients() : 4 * all * vocabulary; }
     /// Bytes of a copy in the dtype, which fp32 does not need.
@@ -32,7 +34,8 @@ struct LogitSizes {
 
     std::int64_t chunks, e;
     Count all, piece, vocabulary, hidden;
-    bool pieces;  ///< head and loss in one, which the z-loss takes as well (on one tensor-parallel rank)
+    Count matrix;  ///< numbers in the head's matrix; 0 where it does not train
+    bool pieces;   ///< head and loss in one, which the z-loss takes as well (on one tensor-parallel rank)
 };
 
 }  // namespace
@@ -64,14 +67,14 @@ std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
             z.chunks, z.half() > 0 ? fmt::format(" + {} B gradient", z.half()) : "", number(z.piece),
             number(z.vocabulary), 4 + z.half(),
             z.half() > 0 ? fmt::format(" + {} B × V h of a piece's head gradient", z.half()) : "", z.e, z.e,
-            number(z.all), number(z.hidden), number(z.vocabulary), number(z.hidden));
+            number(z.all), number(z.hidden), number(z.matrix > 0 ? z.vocabulary : Count(0)), number(z.hidden));
     else if (z.copies() >= z.head())
         formula = fmt::format("tokens × V × {} = {} × {} × 12", copies, number(z.all), number(z.vocabulary));
     else
         formula = fmt::format(
-            "{0} B × (T V + V h + T h), gradients of logits, head and its input = {0} × ({1} × {2} + {2} × {3} + {1} × "
-            "{3})",
-            z.e, number(z.all), number(z.vocabulary), number(z.hidden));
+            "{0} B × (T V + V h + T h), gradients of logits, head and its input = {0} × ({1} × {2} + {4} + {1} × {3})",
+            z.e, number(z.all), number(z.vocabulary), number(z.hidden),
+            z.matrix > 0 ? fmt::format("{} × {}", number(z.vocabulary), number(z.hidden)) : "0, it does not train");
     if (in_flight > 1 && z.pieces)
         formula += fmt::format(" + {} waiting micro-batches × {}, these gradients", in_flight - 1, number(z.waiting()));
     else if (in_flight > 1)

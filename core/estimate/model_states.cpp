@@ -34,12 +34,13 @@ Sharding sharding(const Layout& layout) {
 void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     const auto& layout = plan.layout;
     const auto groups = sharding(layout);
+    const Slice& trained = slice.trained();
     const bool half = plan.numerics.dtype != Dtype::Fp32;
     const State weights{bytes_of(plan.numerics.dtype), layout.zero_stage >= 3};
     const State gradients{half && plan.numerics.fp32_gradients ? 4 : weights.bytes, layout.zero_stage >= 2};
     const State masters{4, layout.zero_stage >= 1};
-    const auto bytes = [&](const State& state, bool away) {
-        return away ? Count(0) : state.bytes * shard(slice, groups, state.sharded);
+    const auto bytes = [&](const State& state, const Slice& of, bool away) {
+        return away ? Count(0) : state.bytes * shard(of, groups, state.sharded);
     };
     const auto moved = [](const char* what, Offload where) {
         return fmt::format("0 on the device: {} {}", what,
@@ -47,7 +48,7 @@ void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     };
 
     const bool weights_away = layout.offload_parameters != Offload::None;
-    sink.add("parameters", Category::Parameters, bytes(weights, weights_away), [&] {
+    sink.add("parameters", Category::Parameters, bytes(weights, slice, weights_away), [&] {
         return Words{"Parameters",
                      weights_away ? moved("each rank's shard", layout.offload_parameters)
                                   : parameters_formula(weights, slice, plan),
@@ -57,23 +58,23 @@ void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     const bool optimizer_away = layout.offload_optimizer != Offload::None;
     // Whole gradients (ZeRO-1) are summed on the device; shards leave it as they are reduced.
     const bool gradients_away = optimizer_away && gradients.sharded;
-    sink.add("gradients", Category::Gradients, bytes(gradients, gradients_away), [&] {
+    sink.add("gradients", Category::Gradients, bytes(gradients, trained, gradients_away), [&] {
         return Words{
             "Gradients",
-            gradients_away ? moved("the reduced shard", layout.offload_optimizer) : formula(gradients, slice, groups),
+            gradients_away ? moved("the reduced shard", layout.offload_optimizer) : formula(gradients, trained, groups),
             gradients_away ? "ZeRO-Offload (Ren et al. 2021), section 4" : zero_source};
     });
     if (half)
-        sink.add("master_weights", Category::Optimizer, bytes(masters, optimizer_away), [&] {
+        sink.add("master_weights", Category::Optimizer, bytes(masters, trained, optimizer_away), [&] {
             return Words{
                 "Master weights (fp32)",
-                optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, slice, groups),
+                optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, trained, groups),
                 "mixed precision (Micikevicius et al. 2018); " + std::string(zero_source)};
         });
     const bool sharded = layout.zero_stage >= 1;
-    const auto moments = optimizer_away ? Count(0) : optimizer_bytes(plan, slice, sharded);
+    const auto moments = optimizer_away ? Count(0) : optimizer_bytes(plan, trained, sharded);
     sink.add(optimizer_key(plan.optimizer.kind), Category::Optimizer, moments, [&] {
-        auto words = optimizer_words(plan, slice, sharded);
+        auto words = optimizer_words(plan, trained, sharded);
         if (optimizer_away) words.formula = moved("the optimizer's state", layout.offload_optimizer);
         return words;
     });
@@ -83,32 +84,33 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
     const auto& layout = plan.layout;
     const auto groups = sharding(layout);
     const auto number = [](Count count) { return format_count(count.value()); };
-    const Count own = shard(slice, groups, true);
+    const Slice& trained = slice.trained();
+    const Count own = shard(trained, groups, true), all = shard(slice, groups, true);
     std::vector<Term> terms;
     const auto add = [&](std::string key, std::string name, Category category, Count bytes, std::string text,
                          const char* source) {
         terms.push_back({std::move(key), std::move(name), category, bytes.value(), std::move(text), source});
     };
-    const auto per_parameter = [&](std::int64_t bytes) { return formula({bytes, true}, slice, groups); };
+    const auto per_parameter = [&](std::int64_t bytes) { return formula({bytes, true}, trained, groups); };
 
     constexpr auto offload = "ZeRO-Offload (Ren et al. 2021), section 4";
     if (layout.offload_optimizer == Offload::Cpu) {
         add("host_master_weights", "Master weights (fp32)", Category::Optimizer, 4 * own, per_parameter(4), offload);
-        const auto moments = optimizer_words(plan, slice, true);
+        const auto moments = optimizer_words(plan, trained, true);
         add(fmt::format("host_{}", optimizer_key(plan.optimizer.kind)), moments.name, Category::Optimizer,
-            optimizer_bytes(plan, slice, true), moments.formula, offload);
+            optimizer_bytes(plan, trained, true), moments.formula, offload);
         add("host_gradients", "Gradients for the CPU's optimizer (fp32)", Category::Gradients, 4 * own,
             per_parameter(4), offload);
     }
     if (layout.offload_optimizer == Offload::Nvme) {
-        const Count largest = share(slice.largest, groups.dense);
+        const Count largest = share(trained.largest, groups.dense);
         add("host_optimizer_buffers", "Swap buffers of the optimizer", Category::Buffers, 4 * 4 * largest,
             fmt::format("4 buffers × 4 B × the shard of the largest matrix = 4 × 4 × {}", number(largest)),
             "DeepSpeed offload_optimizer.buffer_count, default 4");
     }
     if (layout.offload_parameters == Offload::Cpu) {
         const auto bytes = bytes_of(plan.numerics.dtype);
-        add("host_parameters", "Parameters", Category::Parameters, bytes * own, per_parameter(bytes),
+        add("host_parameters", "Parameters", Category::Parameters, bytes * all, formula({bytes, true}, slice, groups),
             "ZeRO-Infinity (Rajbhandari et al. 2021)");
     }
     // On the CPU, whose memory is the host's, the shards that are on their way are among the gathered weights.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/optimizer_state.h"
 
+#include "core/plan/adapter.h"
+
 namespace plimsoll {
 namespace {
 
@@ -27,7 +29,24 @@ std::string shard_formula(std::int64_t bytes, const Slice& slice, const Sharding
     return fmt::format("{0} B × P / N = {0} × {1} / {2}; N = dp × cp", bytes, number(slice.total), groups.dense);
 }
 
+namespace {
+
+AdafactorElements adapter_elements(const Plan& plan, const Slice& slice) {
+    const auto tp = plan.layout.tp;
+    const Count rank = plan.adapter.rank;
+    AdafactorElements sum;
+    for (const LayerMatrix& matrix : adapted_matrices(plan)) {
+        const bool rows = matrix.split == LayerMatrix::Split::Rows;
+        sum.rows += slice.layers * (rank + share(matrix.out, rows ? 1 : tp));
+        sum.columns += slice.layers * (share(matrix.in, rows ? tp : 1) + rank);
+    }
+    return sum;
+}
+
+}  // namespace
+
 AdafactorElements adafactor_elements(const Plan& plan, const Slice& slice) {
+    if (adapts(plan)) return adapter_elements(plan, slice);
     const auto& m = plan.model;
     const auto tp = plan.layout.tp;
     const Count h = m.hidden_size, heads = share(m.num_heads, tp), q = heads * m.head_size();

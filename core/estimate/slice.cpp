@@ -5,6 +5,7 @@
 
 #include "core/base/result.h"
 #include "core/base/units.h"
+#include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
 #include "core/plan/recompute.h"
 #include "core/schedule/schedule.h"
@@ -37,12 +38,33 @@ LayerSlice layer_slice(const Plan& plan) {
             std::max(h * q, h * f)};
 }
 
+struct AdapterSlice {
+    Count layer, largest;
+};
+
+AdapterSlice adapter_slice(const Plan& plan) {
+    const auto tp = plan.layout.tp;
+    const Count rank = plan.adapter.rank;
+    AdapterSlice sum;
+    for (const LayerMatrix& matrix : adapted_matrices(plan)) {
+        const bool rows = matrix.split == LayerMatrix::Split::Rows;
+        // More ranks than key and value heads hold one of them each.
+        const Count out =
+            matrix.heads > 0 ? share(matrix.heads, tp) * (matrix.out / matrix.heads) : share(matrix.out, rows ? 1 : tp);
+        const Count a = rank * share(matrix.in, rows ? tp : 1), b = rank * out;
+        sum.layer += a + b;
+        sum.largest = std::max({sum.largest, a, b});
+    }
+    return sum;
+}
+
 }  // namespace
 
 std::vector<Slice> slices(const Plan& plan) {
     const auto& m = plan.model;
     const auto layers = layers_per_rank(plan);
     const auto one = layer_slice(plan);
+    const auto adapter = adapter_slice(plan);
     const auto where = stages_on_ranks(plan);
     std::vector<std::vector<Slice::Run>> runs(layers.size());
     std::int64_t next = 0;
@@ -74,10 +96,23 @@ std::vector<Slice> slices(const Plan& plan) {
             slice.positions = stacks * 32 * share(m.num_heads, plan.layout.tp);
         if (slice.last) slice.norms = stacks * norm;
         if (slice.last && (!m.tied_head || !slice.first)) slice.head = vocabulary;
+        slice.adapter = adapter.layer;
         slice.experts = slice.layers * one.experts;
         slice.largest = std::max(one.largest, slice.first || slice.last ? vocabulary : Count(0));
         slice.total = slice.embedding + slice.positions + slice.encoder_layers * slice.encoder_layer +
-                      (slice.layers - slice.encoder_layers) * slice.layer + slice.norms + slice.head;
+                      (slice.layers - slice.encoder_layers) * (slice.layer + slice.adapter) + slice.norms + slice.head;
+        if (adapts(plan)) {
+            Slice own;
+            own.rank = slice.rank;
+            own.runs = slice.runs;
+            own.layers = slice.layers;
+            own.first = slice.first;
+            own.last = slice.last;
+            own.layer = adapter.layer;
+            own.largest = adapter.largest;
+            own.total = slice.layers * adapter.layer;
+            slice.adapters = std::make_shared<const Slice>(std::move(own));
+        }
         result.push_back(slice);
     }
     return result;
@@ -109,6 +144,7 @@ std::string Slice::formula() const {
         add(fmt::format("{} encoder layers × {}", encoder_layers, format_count(encoder_layer.value())));
     if (layers > encoder_layers)
         add(fmt::format("{} layers × {}", layers - encoder_layers, format_count(layer.value())));
+    if (adapter > 0) add(fmt::format("{} layers × {} of adapters", layers, format_count(adapter.value())));
     if (positions > 0) add(format_count(positions.value()) + " relative positions");
     if (norms > 0) add(format_count(norms.value()) + " final norm");
     if (head > 0) add(format_count(head.value()) + " head");

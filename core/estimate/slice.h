@@ -2,6 +2,7 @@
 // The parameters that one rank of a pipeline stage holds before ZeRO shards them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,15 @@ struct Slice {
     Count head;       ///< of a tied head: the copy that the last stage needs when it isn't the first
     Count positions;  ///< T5's relative biases
     Count norms;      ///< final norms
-    Count experts;    ///< the part of all layers that is routed experts
-    Count largest;    ///< the largest single matrix
+    Count adapter;    ///< numbers in the adapters of one layer
+    std::shared_ptr<const Slice> adapters;  ///< they alone; null: all weights train
+    Count experts;                          ///< the part of all layers that is routed experts
+    Count largest;                          ///< the largest single matrix
     Count total;
 
     Count dense() const { return total - experts; }
+    /// What of it trains: all, or the adapters alone.
+    const Slice& trained() const { return adapters ? *adapters : *this; }
     /// How many of the layers from `from` to `to` - 1 of the model it holds and `layout` would recompute in `mode`.
     std::int64_t recomputed(const Layout& layout, Recompute mode, std::int64_t from, std::int64_t to) const;
     /// How many of its layers lie behind the last one that `layout` would recompute in `mode`.

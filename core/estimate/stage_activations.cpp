@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/estimate/end_activations.h"
+#include "core/plan/adapter.h"
 
 namespace plimsoll {
 namespace {
@@ -101,19 +102,31 @@ LayerActivations::LayerActivations(const Plan& plan) {
 
 namespace {
 
-Count kept_by(const LayerCounts& counts, const LayerActivations& layer, const InFlight& in_flight, std::size_t m) {
-    return share(
+/// What the first norm does not keep where the embedding does not train: nothing in front of it wants a gradient.
+Count first_norm(const Plan& plan) {
+    const NormPlacement placement = plan.model.norm_placement;
+    const bool before = placement == NormPlacement::Pre || placement == NormPlacement::Sandwich;
+    if (!adapts(plan) || !before) return 0;
+    const auto split = plan.layout.sequence_parallel ? plan.layout.tp : 1;
+    return hidden_tensor(plan) + share(statistic_bytes(plan) * tokens(plan), split);
+}
+
+Count kept_by(const Plan& plan, const Slice& slice, const LayerCounts& counts, const LayerActivations& layer,
+              const InFlight& in_flight, Recompute mode) {
+    const auto m = static_cast<std::size_t>(mode);
+    const Count all = share(
         in_flight.alive *
             (counts.encoders_again * layer.encoder[m] + (counts.encoders - counts.encoders_again) * layer.encoder[0] +
              counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0]),
         in_flight.chunks);
+    return slice.first && mode != Recompute::Full ? all - in_flight.micro_batches() * first_norm(plan) : all;
 }
 
 }  // namespace
 
 Count kept_by_layers(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
                      Recompute mode) {
-    return kept_by(LayerCounts(plan, slice, mode), layer, in_flight, static_cast<std::size_t>(mode));
+    return kept_by(plan, slice, LayerCounts(plan, slice, mode), layer, in_flight, mode);
 }
 
 StageActivations stage_activations(const Plan& plan, const LayerActivations& layer, const Slice& slice,
@@ -121,7 +134,7 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
     const auto m = static_cast<std::size_t>(mode);
     const auto counts = LayerCounts(plan, slice, mode);
     StageActivations stage;
-    stage.kept = kept_by(counts, layer, in_flight, m);
+    stage.kept = kept_by(plan, slice, counts, layer, in_flight, mode);
     const Count decoders =
         counts.decoders_again * layer.decoder[m] + (counts.decoders - counts.decoders_again) * layer.decoder[0];
     stage.a_layer = share(decoders, std::max<std::int64_t>(counts.decoders, 1));

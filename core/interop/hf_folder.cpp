@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/hf_folder.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <system_error>
 
 #include "core/base/json.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/safetensors_header.h"
+#include "core/interop/folder_aside.h"
+#include "core/plan/peft_config.h"
 
 namespace plimsoll {
 
@@ -21,9 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t block = 8 * MiB;
-/// Headers, index and configuration, with room to spare.
-constexpr Bytes beside_tensors = 16 * MiB;
 constexpr std::array exported_files{model_file, config_file};
+constexpr std::array adapter_files{adapter_file, adapter_config_file};
 
 using Shard = std::vector<TensorPlace>;
 
@@ -44,45 +40,6 @@ std::vector<Shard> shards_of(const std::vector<TensorPlace>& places, std::uint64
 std::string file_of(std::size_t shard, std::size_t shards) {
     return shards == 1 ? model_file : fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, shards);
 }
-
-/// A folder beside its final place; destroyed before put_in_place() it leaves nothing behind.
-class FolderAside {
-public:
-    static Result<FolderAside> make(const fs::path& out) {
-        const fs::path named = out.has_filename() ? out : out.parent_path();
-        fs::path aside = named.parent_path() / fmt::format(".{}.{}.tmp", named.filename().string(), ::getpid());
-        std::error_code error;
-        if (!fs::create_directory(aside, error)) {
-            return bad_input("cannot make the folder {}: {}; choose another place with --out", out.string(),
-                             error ? error.message() : fmt::format("{} is there", aside.string()));
-        }
-        return FolderAside(named, std::move(aside));
-    }
-    ~FolderAside() {
-        std::error_code ignored;
-        if (!aside_.empty()) fs::remove_all(aside_, ignored);
-    }
-    FolderAside(FolderAside&& other) noexcept : out_(std::move(other.out_)), aside_(std::exchange(other.aside_, {})) {}
-    FolderAside& operator=(FolderAside&&) = delete;
-
-    const fs::path& path() const { return aside_; }
-
-    Result<void> put_in_place() {
-        if (auto synced = sync_folder(aside_); !synced) return synced;
-        int failure = 0;
-        if (::renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, out_.c_str(), RENAME_NOREPLACE) != 0) failure = errno;
-        // File systems without the flag (NFS): rename() puts a folder in the place of an empty one at most.
-        if (failure == EINVAL) failure = ::rename(aside_.c_str(), out_.c_str()) == 0 ? 0 : errno;
-        if (failure == EEXIST || failure == ENOTEMPTY) return bad_input("{} is there meanwhile", out_.string());
-        if (failure != 0) return bad_input("cannot put {} in place: {}", out_.string(), errno_text(failure));
-        aside_.clear();
-        return sync_folder(out_.has_parent_path() ? out_.parent_path() : fs::path("."));
-    }
-
-private:
-    FolderAside(fs::path out, fs::path aside) : out_(std::move(out)), aside_(std::move(aside)) {}
-    fs::path out_, aside_;
-};
 
 /// Copies tensors and says how far it is.
 class Copy {
@@ -133,25 +90,6 @@ Json index_of(const std::vector<Shard>& shards, Bytes total) {
     return index;
 }
 
-Result<void> check_place(const fs::path& out, Bytes total) {
-    std::error_code error;
-    if (fs::symlink_status(out, error).type() != fs::file_type::not_found) {
-        return bad_input("{} is there already and is left as it is; name another folder with --out, or remove it",
-                         out.string());
-    }
-    const fs::path named = out.has_filename() ? out : out.parent_path();
-    const fs::path parent = named.has_parent_path() ? named.parent_path() : fs::path(".");
-    if (!fs::is_directory(parent, error)) {
-        return bad_input("cannot export to {}: there is no folder {}; make it first", out.string(), parent.string());
-    }
-    const fs::space_info room = fs::space(parent, error);
-    if (!error && room.available < static_cast<std::uint64_t>(total + beside_tensors)) {
-        return bad_input("the disk of {} is too full: the weights take {} and {} are free; name another with --out",
-                         parent.string(), format_bytes(total), format_bytes(static_cast<Bytes>(room.available)));
-    }
-    return {};
-}
-
 }  // namespace
 
 Result<HfFolder> export_hf_folder(const fs::path& checkpoint, const fs::path& out, const HfFolderOptions& options) {
@@ -169,7 +107,7 @@ Result<HfFolder> export_hf_folder(const fs::path& checkpoint, const fs::path& ou
             "which transformers has no class; its weights are in model.safetensors there",
             checkpoint.string());
     }
-    if (auto fits = check_place(out, total); !fits) return tl::unexpected(fits.error());
+    if (auto fits = require_free_place(out, total); !fits) return tl::unexpected(fits.error());
 
     const auto shards = shards_of(header->places, static_cast<std::uint64_t>(options.shard_size));
     auto folder = FolderAside::make(out);
@@ -188,15 +126,33 @@ Result<HfFolder> export_hf_folder(const fs::path& checkpoint, const fs::path& ou
     return HfFolder{shards.size(), header->places.size(), total};
 }
 
-Result<fs::path> checkpoint_to_export(const fs::path& checkpoints, std::int64_t step,
+Result<void> export_peft_folder(const fs::path& checkpoint, const fs::path& out) {
+    std::error_code error;
+    const auto bytes = fs::file_size(checkpoint / adapter_file, error);
+    if (error) {
+        return bad_input("{} holds no {}: the run trained all weights; export it with `plimsoll export hf`",
+                         checkpoint.string(), adapter_file);
+    }
+    if (auto fits = require_free_place(out, static_cast<Bytes>(bytes)); !fits) return fits;
+    auto folder = FolderAside::make(out);
+    if (!folder) return tl::unexpected(folder.error());
+    for (const char* name : adapter_files) {
+        fs::copy_file(checkpoint / name, folder->path() / name, error);
+        if (error) return bad_input("cannot copy {}: {}", (checkpoint / name).string(), error.message());
+    }
+    return folder->put_in_place();
+}
+
+Result<fs::path> checkpoint_to_export(const fs::path& checkpoints, std::int64_t step, ExportedWeights weights,
                                       std::vector<std::string>* skipped) {
+    const auto& exported = weights == ExportedWeights::Adapter ? adapter_files : exported_files;
     const std::vector<std::int64_t> steps = checkpoint_steps(checkpoints);
     if (steps.empty()) {
         return bad_input("{} holds no checkpoint; train the run for some steps first", checkpoints.string());
     }
     if (step == 0) {
         std::vector<std::string> damaged;
-        const auto newest = newest_checkpoint(checkpoints, &damaged, exported_files);
+        const auto newest = newest_checkpoint(checkpoints, &damaged, exported);
         if (!newest) return bad_input("all checkpoints are damaged: {}", fmt::join(damaged, "; "));
         *skipped = std::move(damaged);
         return *newest;
@@ -206,7 +162,7 @@ Result<fs::path> checkpoint_to_export(const fs::path& checkpoints, std::int64_t 
                          checkpoints.string(), fmt::join(steps, ", "));
     }
     fs::path path = checkpoints / checkpoint_name(step);
-    const auto whole = verified_state(path, exported_files);
+    const auto whole = verified_state(path, exported);
     if (!whole) return tl::unexpected(whole.error());
     return path;
 }

@@ -31,9 +31,16 @@ struct HfFolder {
 Result<HfFolder> export_hf_folder(const std::filesystem::path& checkpoint, const std::filesystem::path& out,
                                   const HfFolderOptions& options = {});
 
-/// The checkpoint of that step, or with step 0 the newest of which weights and config.json are whole; damaged ones that
-/// are passed over are named in `skipped`. The error says which checkpoints there are.
+/// Writes a checkpoint's adapter_model.safetensors and adapter_config.json into a new folder `out`, which is whole or
+/// absent, for PeftModel.from_pretrained. Error when `out` exists and when the run trained no adapter.
+Result<void> export_peft_folder(const std::filesystem::path& checkpoint, const std::filesystem::path& out);
+
+/// Which weights a checkpoint is looked at for.
+enum class ExportedWeights { Model, Adapter };
+
+/// The checkpoint of that step, or with step 0 the newest of which weights and their config are whole; damaged ones
+/// that are passed over are named in `skipped`. The error says which checkpoints there are.
 Result<std::filesystem::path> checkpoint_to_export(const std::filesystem::path& checkpoints, std::int64_t step,
-                                                   std::vector<std::string>* skipped);
+                                                   ExportedWeights weights, std::vector<std::string>* skipped);
 
 }  // namespace plimsoll

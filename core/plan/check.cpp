@@ -111,6 +111,7 @@ std::vector<Problem> check_plan(const Plan& plan) {
     check_recipe(problems, plan);
     check_control(problems, plan);
     check_stability(problems, plan);
+    check_adapter(problems, plan);
     return std::move(problems.found);
 }
 

@@ -171,6 +171,16 @@ void visit_fields(FieldVisitor& v, Training& training) {
               "Steps between measurements of the gradient noise scale (needs dp or accumulation above 1); 0 is never");
 }
 
+void visit_fields(FieldVisitor& v, Adapter& adapter) {
+    v.integer("rank", adapter.rank, {0, 1'000'000},
+              "Rank of the low-rank adapters (LoRA) that train while the weights stay; 0 trains all weights");
+    v.number("alpha", adapter.alpha, {0, 1e6, true}, "What the adapters add is multiplied by alpha / rank");
+    v.flag("rank_stabilized", adapter.rank_stabilized, "Multiply by alpha / sqrt(rank) instead (rsLoRA)");
+    v.text("targets", adapter.targets,
+           "Matrices that get an adapter: all-linear, attention, or names such as \"q_proj,v_proj\"");
+    v.text("weights", adapter.weights, "Folder of a PEFT adapter that the training starts from; empty is a new one");
+}
+
 void visit_fields(FieldVisitor& v, ExportSettings& exports) {
     v.text("deepspeed_release", exports.deepspeed_release, "DeepSpeed release that the exported file is for");
 }
@@ -241,6 +251,7 @@ void visit_fields(FieldVisitor& v, Plan& plan) {
     group(v, "guard", "What watches gradients and loss, and what it does", plan.guard);
     group(v, "data", "Training text", plan.data);
     group(v, "training", "Length of the run and what it records", plan.training);
+    group(v, "adapter", "Fine-tuning by low-rank adapters", plan.adapter);
     group(v, "export", "Export settings", plan.exports);
 }
 

@@ -269,6 +269,17 @@ struct Training {
     bool operator==(const Training&) const = default;
 };
 
+/// Fine-tuning by low-rank adapters (LoRA, Hu 2021): the weights stay as they are, and each chosen matrix W gets
+/// W + scale B A, whose B and A train (core/plan/adapter.h).
+struct Adapter {
+    std::int64_t rank = 0;               ///< rows of A; 0: no adapters, all weights train
+    double alpha = 32;                   ///< scale = alpha / rank
+    bool rank_stabilized = false;        ///< scale = alpha / sqrt(rank) (rsLoRA, Kalajdzievski 2023)
+    std::string targets = "all-linear";  ///< names of matrices with commas between, or all-linear, or attention
+    std::string weights;                 ///< folder of a PEFT adapter to start from; empty: B is 0
+    bool operator==(const Adapter&) const = default;
+};
+
 struct ExportSettings {
     std::string deepspeed_release = "0.19.8";
     bool operator==(const ExportSettings&) const = default;
@@ -286,6 +297,7 @@ struct Plan {
     Data data;
     Training training;
     ExportSettings exports;
+    Adapter adapter;
 
     /// The document it was read from: keys that this version does not know are written back by to_json().
     Json source = Json::object();

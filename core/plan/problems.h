@@ -37,6 +37,9 @@ void check_control(Problems& problems, const Plan& plan);
 /// Norm placement, initial weights, muP and the noise scale.
 void check_stability(Problems& problems, const Plan& plan);
 
+/// Adapters against the model and the rest of the plan.
+void check_adapter(Problems& problems, const Plan& plan);
+
 /// "4 or 8": of the divisors that `all` have in common, the largest below `value` and the smallest above it.
 std::string nearest_divisors(std::int64_t value, const std::vector<std::int64_t>& all);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
 
 namespace plimsoll {
@@ -37,6 +38,12 @@ Result<void> trainable_model(const Plan& plan) {
 
 Result<void> trainable_layout(const Plan& plan) {
     const Layout& layout = plan.layout;
+    if (adapts(plan) && layout.zero_stage >= 3) {
+        return bad_input(
+            "this version trains adapters under layout.zero_stage 0 to 2 (estimate and export know 3): set it to 2, "
+            "and "
+            "split the weights with layout.tp or layout.pp where they do not fit");
+    }
     const std::int64_t pieces = 2 * layout.cp, length = plan.data.sequence_length;
     if (layout.cp > 1 && length % pieces != 0) {
         return bad_input(

@@ -2,110 +2,27 @@
 #include "core/run/dry_run_process.h"
 
 #include <fmt/ranges.h>
-#include <poll.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
-
-#include "core/base/file.h"
 #include "core/plan/plan_io.h"
-#include "core/run/process.h"
-#include "core/run/supervisor.h"
+#include "core/run/worker_process.h"
 
 namespace plimsoll {
 
-namespace {
-
-/// Anonymous memory behind a descriptor: no pipe to fill up, no file to clean up.
-Result<UniqueFd> memory_file(const char* name) {
-    UniqueFd fd(::memfd_create(name, MFD_CLOEXEC));
-    if (fd.get() < 0) return failed("cannot make a buffer for the dry run: {}", errno_text(errno));
-    return fd;
-}
-
-Result<void> fill(const UniqueFd& fd, const std::string& text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const ssize_t written = ::write(fd.get(), text.data() + at, text.size() - at);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("cannot hand the plan to the dry run: {}", errno_text(errno));
-        at += static_cast<std::size_t>(written);
-    }
-    ::lseek(fd.get(), 0, SEEK_SET);
-    return {};
-}
-
-std::string contents(const UniqueFd& fd) {
-    std::string text(static_cast<std::size_t>(std::max<off_t>(0, ::lseek(fd.get(), 0, SEEK_END))), '\0');
-    std::size_t at = 0;
-    while (at < text.size()) {
-        const ssize_t got = ::pread(fd.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        at += static_cast<std::size_t>(got);
-    }
-    text.resize(at);
-    return text;
-}
-
-ProcessEnd wait_for(Process& process) {
-    for (;;) {
-        if (const auto end = process.end()) return *end;
-        pollfd ended{process.pid_fd(), POLLIN, 0};
-        ::poll(&ended, process.pid_fd() < 0 ? 0 : 1, process.pid_fd() < 0 ? 10 : -1);
-    }
-}
-
-/// The last line of what the worker said, without its name.
-std::string last_sentence(const std::string& said) {
-    std::string text = said;
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    if (const auto line = text.rfind('\n'); line != std::string::npos) text.erase(0, line + 1);
-    constexpr std::string_view name = "plimsoll-worker: ";
-    if (text.starts_with(name)) text.erase(0, name.size());
-    return text;
-}
-
-}  // namespace
-
 Result<Json> run_dry(const Plan& plan, const DryRunRequest& request) {
-    const auto worker = find_worker(request.worker);
-    if (!worker) {
-        return bad_input(
-            "a dry run needs the engine, and plimsoll-worker is not there: packaging/setup fetches LibTorch, then "
-            "build "
-            "with -DPLIMSOLL_ENGINE=ON");
-    }
-    const auto in = memory_file("plan"), out = memory_file("figures"), err = memory_file("errors");
-    for (const auto* each : {&in, &out, &err}) {
-        if (!*each) return tl::unexpected(each->error());
-    }
     const Json input =
         request.routing.is_null() ? to_json(plan) : Json{{"plan", to_json(plan)}, {"routing", request.routing}};
-    if (auto given = fill(*in, input.dump()); !given) return tl::unexpected(given.error());
-    ProcessOptions options;
-    options.arguments = {worker->string(), "--dry-run",
-                         "--ranks",        fmt::format("{}", fmt::join(request.ranks, ",")),
-                         "--capacity",     std::to_string(request.capacity)};
+    std::vector<std::string> arguments{"--dry-run", "--ranks", fmt::format("{}", fmt::join(request.ranks, ",")),
+                                       "--capacity", std::to_string(request.capacity)};
     const auto add = [&](const char* name, const std::string& value) {
-        if (!value.empty()) options.arguments.insert(options.arguments.end(), {name, value});
+        if (!value.empty()) arguments.insert(arguments.end(), {name, value});
     };
     add("--allocator-settings", request.allocator_settings);
     add("--timeline", request.timeline.string());
     add("--memory-trace", request.trace.string());
-    if (request.all_micro_batches) options.arguments.emplace_back("--all-micro-batches");
-    options.in = in->get();
-    options.out = out->get();
-    options.err = err->get();
-    auto process = Process::start(options);
-    if (!process) return tl::unexpected(process.error());
-    const ProcessEnd end = wait_for(*process);
-    if (!end.good()) {
-        const std::string sentence = last_sentence(contents(*err));
-        if (end.signal != 0) return failed("the dry run was ended by signal {}; {}", end.signal, sentence);
-        return tl::unexpected(Error{sentence, end.code == 2 ? Error::Kind::BadInput : Error::Kind::Failed});
-    }
-    return parse_json(contents(*out), "the dry run's figures");
+    if (request.all_micro_batches) arguments.emplace_back("--all-micro-batches");
+    const auto figures = ask_worker(arguments, input.dump(), "a dry run", request.worker);
+    if (!figures) return tl::unexpected(figures.error());
+    return parse_json(*figures, "the dry run's figures");
 }
 
 }  // namespace plimsoll

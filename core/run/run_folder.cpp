@@ -101,7 +101,8 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     const fs::path path = fs::absolute(wanted_path, error).lexically_normal();
     if (error) return bad_input("cannot use {} as a run folder: {}", wanted_path.string(), error.message());
     Plan plan = wanted;
-    for (std::string* text : {&plan.data.path, &plan.model.weights, &plan.layout.schedule_file}) {
+    for (std::string* text :
+         {&plan.data.path, &plan.model.weights, &plan.adapter.weights, &plan.layout.schedule_file}) {
         const fs::path named(*text);
         if (!text->empty() && named.is_relative() && is_there(named)) {
             *text = fs::absolute(named).lexically_normal().string();

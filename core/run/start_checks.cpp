@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "core/data/corpus.h"
+#include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
@@ -35,22 +36,18 @@ std::int64_t checkpoints_at(const fs::path& place) {
 }
 
 /// The folder is there and looks like a checkpoint; whether it fits the model is seen when it is read.
-Result<void> check_weights(const std::string& folder) {
+Result<void> check_weights(const std::string& folder, const char* key, const char* what) {
     if (folder.empty()) return {};
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
-        return bad_input(
-            "there is no folder {} (model.weights); give the folder of a Hugging Face checkpoint, or leave it empty "
-            "for fresh weights",
-            folder);
+        return bad_input("there is no folder {} ({}); give the folder of {}, or leave it empty for fresh weights",
+                         folder, key, what);
     }
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() == ".safetensors") return {};
     }
-    return bad_input(
-        "the folder {} (model.weights) holds no .safetensors file that can be seen; give the folder of a Hugging Face "
-        "checkpoint",
-        folder);
+    return bad_input("the folder {} ({}) holds no .safetensors file that can be seen; give the folder of {}", folder,
+                     key, what);
 }
 
 }  // namespace
@@ -58,13 +55,15 @@ Result<void> check_weights(const std::string& folder) {
 Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
     const std::int64_t to_come = std::max<std::int64_t>(checkpoints_at_once(plan.training) - checkpoints_at(place), 1);
     // Weights and Adam's two moments, in fp32: 12 bytes a parameter.
-    return count_parameters(plan.model).total * 12 * to_come;
+    return trained_parameters(plan) * 12 * to_come;
 }
 
 Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
-    if (auto weights = check_weights(plan.model.weights); !weights) return weights;
+    auto weights = check_weights(plan.model.weights, "model.weights", "a Hugging Face checkpoint");
+    if (weights) weights = check_weights(plan.adapter.weights, "adapter.weights", "a PEFT adapter");
+    if (!weights) return weights;
     if (plan.layout.pp > 1) {
         if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plan/adapter.h"
 #include "core/step_time/collectives.h"
 #include "core/step_time/matmul_time.h"
 
@@ -31,7 +32,8 @@ struct Sizes {
           queries(number(model.num_heads) * number(model.head_size())),
           keys(std::max(number(model.num_kv_heads), tp) * number(model.head_size())),
           ffn(number(model.ffn_hidden_size)),
-          outside(layout.sequence_parallel ? tokens / tp : tokens) {}
+          outside(layout.sequence_parallel ? tokens / tp : tokens),
+          frozen(adapts(plan)) {}
 
     const Hardware& h;
     const Model& model;
@@ -44,6 +46,7 @@ struct Sizes {
     double keys;  ///< columns of the keys, and of the values; ranks beyond the heads hold copies
     double ffn;
     double outside;  ///< tokens in norms and residuals
+    bool frozen;     ///< the weights do not train
 };
 
 /// A product with a weight of (in x out) columns on this rank: forward, gradient of the input, of the weight.
@@ -51,7 +54,18 @@ void linear(const Sizes& z, double tokens, double in, double out, double batch, 
     const double reached = z.h.efficiency.matmul;
     time.forward.matmul += matmul_time(z.h, tokens, out, in, batch, z.e, reached);
     time.backward_input.matmul += matmul_time(z.h, tokens, in, out, batch, z.e, reached);
-    time.backward_weight.matmul += matmul_time(z.h, in, out, tokens, batch, z.e, reached);
+    if (!z.frozen) time.backward_weight.matmul += matmul_time(z.h, in, out, tokens, batch, z.e, reached);
+}
+
+/// The two thin products of each adapter, which train.
+void adapters(const Plan& plan, Sizes z, LayerTime& time) {
+    z.frozen = false;
+    const double rank = number(plan.adapter.rank);
+    for (const LayerMatrix& matrix : adapted_matrices(plan)) {
+        const bool rows = matrix.split == LayerMatrix::Split::Rows;
+        linear(z, z.tokens, number(matrix.in) / (rows ? z.tp : 1), rank, 1, time);
+        linear(z, z.tokens, rank, number(matrix.out) / (rows ? 1 : z.tp), 1, time);
+    }
 }
 
 void attention_core(const Sizes& z, bool causal, LayerTime& time) {
@@ -215,13 +229,14 @@ LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder) {
         time.core += cross.core;
     }
     mlp(z, time);
+    adapters(plan, z, time);
     elementwise(z, time);
     if (z.layout.tp > 1) {
         const Seconds reduce = all_reduce_time(hardware, group_of(z.layout.tp, 1, hardware), z.e * z.tokens * z.hidden);
         time.forward.tensor += 2 * reduce;
         time.backward_input.tensor += 2 * reduce;
     }
-    const double kernels = forward_kernels(z);
+    const double kernels = forward_kernels(z) + 2 * number(std::ssize(adapted_matrices(plan)));
     const bool collectives = z.layout.tp > 1 || z.layout.cp > 1 || z.layout.ep > 1;
     wait_for_host(hardware, kernels, collectives, time.forward);
     // Whole backward: the host launches both gradients; what it is short of counts as the input gradient's.
@@ -247,6 +262,7 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     ends.embedding_backward.elementwise = elementwise_time(hardware, 3 * hidden_bytes);
     wait_for_host(hardware, 3, z.tp > 1, ends.embedding);
     wait_for_host(hardware, 3, false, ends.embedding_backward);
+    if (z.frozen) ends.embedding_backward = {};
 
     LayerTime product;
     const double pieces = number(std::max<std::int64_t>(z.layout.loss_chunks, 1));

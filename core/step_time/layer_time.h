@@ -35,7 +35,8 @@ struct LayerTime {
 /// forward, 5 backward, half of them skipped in a causal decoder (Dao 2022). Element-wise: bytes read and written by
 /// fused kernels. Collectives: one all-reduce for the attention and one for the MLP in each direction, or the
 /// all-gather and reduce-scatter that take their place (Korthikanti 2022). A pass lasts at least as long as the host
-/// takes to launch its kernels, smoothly: (device^6 + host^6)^(1/6).
+/// takes to launch its kernels, smoothly: (device^6 + host^6)^(1/6). With adapters the weights have no gradients, and
+/// the adapters' own products come on top.
 LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder = true);
 
 /// Embedding with its gradient, and final norm, head and cross-entropy with theirs, of one micro-batch.

@@ -48,8 +48,9 @@ struct Stage {
 
 struct Stages {
     std::vector<Stage> kinds;
-    double dense = 0, experts = 0;  ///< parameters of the rank that holds most
-    std::int64_t layers = 1;        ///< of the rank that holds most
+    double dense = 0, experts = 0;          ///< parameters that train, of the rank that holds most
+    double all_dense = 0, all_experts = 0;  ///< with those that do not
+    std::int64_t layers = 1;                ///< of the rank that holds most
 };
 
 PassTime times(const PassTime& pass, double n) {
@@ -136,8 +137,11 @@ struct StepTimer::Impl {
             stage.recomputed =
                 slice.recomputed(plan.layout, plan.layout.recompute, encoders, encoders + plan.model.num_layers);
             made.layers = std::max(made.layers, slice.layers);
-            made.dense = std::max(made.dense, static_cast<double>(slice.dense().value()));
-            made.experts = std::max(made.experts, static_cast<double>(slice.experts.value()));
+            const Slice& trained = slice.trained();
+            made.dense = std::max(made.dense, static_cast<double>(trained.dense().value()));
+            made.experts = std::max(made.experts, static_cast<double>(trained.experts.value()));
+            made.all_dense = std::max(made.all_dense, static_cast<double>(slice.dense().value()));
+            made.all_experts = std::max(made.all_experts, static_cast<double>(slice.experts.value()));
             if (!made.kinds.empty() && made.kinds.back() == stage) {
                 ++made.kinds.back().ranks;
             } else {
@@ -163,9 +167,12 @@ struct StepTimer::Impl {
             const double pieces = l.zero_stage == 3 ? number(held.layers) : std::max(1.0, std::ceil(bytes / bucket));
             return pieces * collective(hardware, group, bytes / pieces);
         };
+        const auto sent = [&](auto&& collective, double of_dense, double of_experts) {
+            return in_pieces(collective, dense, of_dense) +
+                   (of_experts > 0 ? in_pieces(collective, experts, of_experts) : 0);
+        };
         const auto both = [&](auto&& collective, double bytes) {
-            return in_pieces(collective, dense, bytes * held.dense) +
-                   (held.experts > 0 ? in_pieces(collective, experts, bytes * held.experts) : 0);
+            return sent(collective, bytes * held.dense, bytes * held.experts);
         };
         const auto inside = plan.training.all_reduce_group;
         const auto reduce = [&](const Hardware& h, const Group& group, double bytes) {
@@ -180,7 +187,7 @@ struct StepTimer::Impl {
         if (l.zero_stage == 1) links = seen(both(half, travels), backward) + both(half, element);
         if (l.zero_stage == 2) links = m * seen(both(half, travels), backward) + both(half, element);
         if (l.zero_stage == 3) {
-            const Seconds gather = both(half, element);
+            const Seconds gather = sent(half, element * held.all_dense, element * held.all_experts);
             links = m * (seen(gather, slowest.forward) + seen(gather + both(half, travels), backward));
         }
     }

@@ -106,20 +106,22 @@ TEST_F(HfFolderTest, NewestWholeCheckpointIsTakenAndItsOptimizerDoesNotMatter) {
     const fs::path newer = put_checkpoint(folder / "checkpoints", 9);
     put_contents(newer / "optimizer.safetensors", "damaged");
     std::vector<std::string> skipped;
-    EXPECT_EQ(checkpoint_to_export(folder / "checkpoints", 0, &skipped), newer);
+    EXPECT_EQ(checkpoint_to_export(folder / "checkpoints", 0, ExportedWeights::Model, &skipped), newer);
     EXPECT_TRUE(skipped.empty());
-    EXPECT_EQ(checkpoint_to_export(folder / "checkpoints", 7, &skipped), checkpoint);
+    EXPECT_EQ(checkpoint_to_export(folder / "checkpoints", 7, ExportedWeights::Model, &skipped), checkpoint);
 
     std::string bytes = contents_of(newer / "model.safetensors");
     bytes.back() ^= 1;
     put_contents(newer / "model.safetensors", bytes);
-    EXPECT_EQ(checkpoint_to_export(folder / "checkpoints", 0, &skipped), checkpoint);
+    EXPECT_EQ(checkpoint_to_export(folder / "checkpoints", 0, ExportedWeights::Model, &skipped), checkpoint);
     ASSERT_EQ(skipped.size(), 1U);
     EXPECT_THAT(skipped[0], HasSubstr("step-00000009"));
-    EXPECT_THAT(checkpoint_to_export(folder / "checkpoints", 9, &skipped).error().message,
+    EXPECT_THAT(checkpoint_to_export(folder / "checkpoints", 9, ExportedWeights::Model, &skipped).error().message,
                 HasSubstr("is not as it was written"));
-    EXPECT_THAT(checkpoint_to_export(folder / "checkpoints", 8, &skipped).error().message, HasSubstr("9, 7"));
-    EXPECT_THAT(checkpoint_to_export(folder / "none", 0, &skipped).error().message, HasSubstr("holds no checkpoint"));
+    EXPECT_THAT(checkpoint_to_export(folder / "checkpoints", 8, ExportedWeights::Model, &skipped).error().message,
+                HasSubstr("9, 7"));
+    EXPECT_THAT(checkpoint_to_export(folder / "none", 0, ExportedWeights::Model, &skipped).error().message,
+                HasSubstr("holds no checkpoint"));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ inline std::filesystem::path put_checkpoint(const std::filesystem::path& checkpo
     EXPECT_TRUE(write_json(path / config_file, {{"model_type", "gpt2"}}));
     StateDocument document;
     document.state.step = step;
-    EXPECT_TRUE(write_state(path, document));
+    EXPECT_TRUE(write_state(path, document, {model_file, optimizer_file, config_file}));
     return path;
 }
 

@@ -26,6 +26,7 @@ bool scalesAsGuide(const Plan& plan) { return scalesBy(plan, LossScalePolicy::Gu
 LrFieldUse rate(const Plan& plan) { return fields_of(plan.lr.kind); }
 bool hasLastPart(const Plan& plan) { return rate(plan).decay || (rate(plan).tail && plan.lr.tail); }
 
+bool hasAdapters(const Plan& plan) { return plan.adapter.rank > 0; }
 bool guards(const Plan& plan) { return plan.guard.detector != GuardDetector::Off; }
 bool acts(const Plan& plan) {
     const Guard& guard = plan.guard;
@@ -38,6 +39,10 @@ const QHash<QString, Rule>& rules() {
         {QStringLiteral("model.capacity_factor"), hasExperts},
         {QStringLiteral("model.router_aux_loss"), hasExperts},
         {QStringLiteral("model.router_z_loss"), hasExperts},
+        {QStringLiteral("adapter.alpha"), hasAdapters},
+        {QStringLiteral("adapter.rank_stabilized"), hasAdapters},
+        {QStringLiteral("adapter.targets"), hasAdapters},
+        {QStringLiteral("adapter.weights"), hasAdapters},
         {QStringLiteral("layout.schedule_file"), hasPipeline},
         {QStringLiteral("layout.split"), hasPipeline},
         {QStringLiteral("layout.recompute_every"),
@@ -109,6 +114,7 @@ bool isSet(const QString& key, const Plan& plan) {
     if (key == QLatin1String("layout.schedule_file")) return !layout.schedule_file.empty();
     if (key == QLatin1String("layout.recompute_every")) return layout.recompute_every != 1;
     if (key == QLatin1String("layout.recompute_stages")) return layout.recompute_stages != 0;
+    if (key == QLatin1String("adapter.weights")) return !plan.adapter.weights.empty();
     if (key == QLatin1String("numerics.loss_scale")) return plan.numerics.loss_scale != 0;
     if (key == QLatin1String("numerics.loss_scale_growth_fault")) return plan.numerics.loss_scale_growth_fault;
     if (key == QLatin1String("model.capacity_factor")) return plan.model.capacity_factor != 0;

@@ -158,6 +158,11 @@ constexpr Label labels[] = {
     {"training.checkpoint_every", QT_TRANSLATE_NOOP("PlanField", "Checkpoint every")},
     {"training.keep_checkpoints", QT_TRANSLATE_NOOP("PlanField", "Checkpoints kept")},
     {"training.noise_scale_every", QT_TRANSLATE_NOOP("PlanField", "Noise scale every")},
+    {"adapter.rank", QT_TRANSLATE_NOOP("PlanField", "Adapter rank")},
+    {"adapter.alpha", QT_TRANSLATE_NOOP("PlanField", "Adapter alpha")},
+    {"adapter.rank_stabilized", QT_TRANSLATE_NOOP("PlanField", "Scale by the root of the rank")},
+    {"adapter.targets", QT_TRANSLATE_NOOP("PlanField", "Adapted matrices")},
+    {"adapter.weights", QT_TRANSLATE_NOOP("PlanField", "Adapter to start from")},
     {"export.deepspeed_release", QT_TRANSLATE_NOOP("PlanField", "DeepSpeed release")},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/pages/recipe_page.h"
 
+#include "ui/models/adapter_fact.h"
 #include "ui/models/plan_model.h"
 #include "ui/models/precision_advice.h"
 #include "ui/models/rate_curve.h"
@@ -30,6 +31,8 @@ RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), p
     left->addWidget(precision_);
     scaling_ = form(tr("Loss scaling"), keysOf(QStringLiteral("numerics"), precision));
     left->addWidget(scaling_);
+    adapters_ = form(tr("Adapters"), keysOf(QStringLiteral("adapter")));
+    left->addWidget(adapters_);
     left->addStretch(1);
 
     QVBoxLayout* middle = addColumn(1);
@@ -72,6 +75,7 @@ void RecipePage::refresh() {
     rate_->setFact(curve.words);
     const bool fp16 = model_->plan().numerics.dtype == Dtype::Fp16;
     scaling_->setFact(fp16 ? tr("on: fp16") : tr("used with fp16 only"));
+    adapters_->setFact(adapterFact(model_->plan()));
     precision_->setFact(precisionAdvice(model_->plan()));
 }
 

@@ -25,6 +25,7 @@ private:
     CurveView* curve_;
     Card* rate_;
     Card* precision_;
+    Card* adapters_;
     Card* scaling_;
 };
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which matrices of a model get a low-rank adapter, and what it adds to them (LoRA, Hu 2021, 2106.09685).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+/// A matrix of a decoder layer, y = x W.
+struct LayerMatrix {
+    std::string_view module;  ///< transformers' name in the layer: "self_attn.q_proj"
+    std::int64_t in = 0, out = 0;
+    enum class Split { Columns, Rows } split = Split::Columns;  ///< what tensor-parallel ranks split
+    std::int64_t heads = 0;  ///< key-value heads, of which each rank has one at least
+    bool in_mlp = false;
+
+    /// "q_proj".
+    std::string_view leaf() const { return module.substr(module.rfind('.') + 1); }
+};
+
+/// Those that can have one, in the order of the forward pass: of attention and of a dense MLP. Routed experts have none
+/// (PEFT's all-linear leaves them out, too), nor has T5.
+std::vector<LayerMatrix> layer_matrices(const Model& model);
+
+/// Whether adapters train in place of the weights.
+inline bool adapts(const Plan& plan) { return plan.adapter.rank > 0; }
+/// Of a matrix by its name in the layer.
+bool adapts(const Plan& plan, std::string_view module);
+/// Those of layer_matrices that get an adapter; empty without adapters.
+std::vector<LayerMatrix> adapted_matrices(const Plan& plan);
+/// The names in `targets` that name no matrix of the model.
+std::vector<std::string> unknown_targets(const Plan& plan);
+/// Their leaves, each once, as PEFT's target_modules.
+std::vector<std::string> target_modules(const Plan& plan);
+
+/// What B A is multiplied by.
+double adapter_scale(const Adapter& adapter);
+/// Numbers in all adapters: rank (in + out) a matrix.
+std::int64_t adapter_parameters(const Plan& plan);
+/// Numbers that a run trains: all of the model, or its adapters.
+std::int64_t trained_parameters(const Plan& plan);
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// PEFT's adapter_config.json of a LoRA adapter, both ways.
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+inline constexpr const char* adapter_file = "adapter_model.safetensors";
+inline constexpr const char* adapter_config_file = "adapter_config.json";
+
+/// What PeftModel.from_pretrained reads beside adapter_model.safetensors (peft/tuners/lora/config.py). The base model
+/// is plan.model.weights. The plan has adapters.
+Json peft_config(const Plan& plan);
+
+struct PeftAdapter {
+    Adapter adapter;   ///< without its folder
+    std::string base;  ///< base_model_name_or_path: a folder or a name on the hub; empty: not said
+};
+
+/// Error for what a Plan's adapters do not do, by its key: other kinds than LoRA, DoRA, trained biases or whole
+/// modules, ranks or scales of their own for some layers, a pattern in place of names. Dropout, which is for training
+/// alone, is passed over.
+Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& what);
+
+}  // namespace plimsoll
