@@ -36,30 +36,56 @@ const std::vector<std::pair<std::string, Settings>> families{
      {"model.family=mixtral", "model.num_kv_heads=2", "model.ffn_hidden_size=344", "model.num_experts=4",
       "model.experts_per_token=2", "numerics.attention=flash"}}};
 
-Result<std::vector<Variant>> combinations(const std::string& only) {
-    const auto demo = plan_from_argument("cpu-demo");
-    if (!demo) return tl::unexpected(demo.error());
-    std::vector<Variant> all;
-    for (const auto& [family, of_family] : families) {
-        for (const std::string dtype : {"fp32", "bf16"}) {
-            for (const std::string recompute : {"none", "selective", "full", "mlp"}) {
-                for (int zero = 0; zero <= 3; ++zero) {
-                    Settings settings = common;
-                    settings.insert(settings.end(), of_family.begin(), of_family.end());
-                    settings.push_back(fmt::format("numerics.dtype={}", dtype));
-                    settings.push_back(fmt::format("layout.recompute={}", recompute));
-                    settings.push_back(fmt::format("layout.zero_stage={}", zero));
-                    Variant variant;
-                    variant.name = fmt::format("{} {} {} {}", family, dtype, recompute,
-                                               zero == 0 ? "DP" : fmt::format("ZeRO-{}", zero));
-                    if (variant.name.find(only) == std::string::npos) continue;
-                    auto plan = with_settings(demo->plan, settings);
-                    if (!plan) return tl::unexpected(plan.error());
-                    variant.plan = std::move(*plan);
-                    all.push_back(std::move(variant));
+struct Combination {
+    std::string name;
+    Settings settings;
+};
+
+/// What trains: all weights, or adapters, which know no ZeRO-3 and no recompute mlp (and are looked at under ZeRO-2).
+const std::vector<Combination> trained{
+    {"", {}},
+    {" LoRA", {"adapter.rank=8"}},
+    {" LoRA-attention", {"adapter.rank=32", "adapter.targets=attention"}},
+};
+
+std::vector<Combination> combinations() {
+    std::vector<Combination> all;
+    for (const auto& [what, of_what] : trained) {
+        const bool adapters = !of_what.empty();
+        for (const auto& [family, of_family] : families) {
+            for (const std::string dtype : {"fp32", "bf16"}) {
+                for (const std::string recompute : {"none", "selective", "full", "mlp"}) {
+                    for (int zero = 0; zero <= 3; ++zero) {
+                        if (adapters && (recompute == "mlp" || zero % 2 == 1)) continue;
+                        Settings settings = common;
+                        settings.insert(settings.end(), of_family.begin(), of_family.end());
+                        settings.insert(settings.end(), of_what.begin(), of_what.end());
+                        settings.push_back(fmt::format("numerics.dtype={}", dtype));
+                        settings.push_back(fmt::format("layout.recompute={}", recompute));
+                        settings.push_back(fmt::format("layout.zero_stage={}", zero));
+                        all.push_back({fmt::format("{} {} {} {}{}", family, dtype, recompute,
+                                                   zero == 0 ? "DP" : fmt::format("ZeRO-{}", zero), what),
+                                       std::move(settings)});
+                    }
                 }
             }
         }
+    }
+    return all;
+}
+
+Result<std::vector<Variant>> chosen_variants(const std::string& only) {
+    const auto demo = plan_from_argument("cpu-demo");
+    if (!demo) return tl::unexpected(demo.error());
+    std::vector<Variant> all;
+    for (const Combination& each : combinations()) {
+        if (each.name.find(only) == std::string::npos) continue;
+        auto plan = with_settings(demo->plan, each.settings);
+        if (!plan) return tl::unexpected(plan.error());
+        Variant variant;
+        variant.name = each.name;
+        variant.plan = std::move(*plan);
+        all.push_back(std::move(variant));
     }
     if (all.empty()) return bad_input("no combination has \"{}\" in its name; one is \"llama bf16 full ZeRO-2\"", only);
     return all;
@@ -140,7 +166,7 @@ std::string in_words(const std::vector<Row>& rows, const Summary& summary) {
 }  // namespace
 
 Result<int> validate_engine_memory(const EngineMemoryArguments& arguments) {
-    const auto variants = combinations(arguments.only);
+    const auto variants = chosen_variants(arguments.only);
     if (!variants) return tl::unexpected(variants.error());
     if (auto good = check_variants(*variants); !good) return tl::unexpected(good.error());
     const auto measured = measure(*variants, 1);

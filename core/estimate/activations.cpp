@@ -210,7 +210,11 @@ struct BackwardHalves {
         const Count mask = share(z.mask * z.sb * z.h, z.sigma);
         const Count inner = share(z.inner(), z.own_experts.value());
         const Count at_down = inner + last_product(plan);
-        const Count in_dense = plan.model.gated_mlp() ? std::max(2 * inner - mask, at_down) : at_down;
+        // Gradients by way of W and of the adapter's A are there at once, and what the last matrix does not keep is not
+        // freed for them.
+        const KeptInputs inputs(plan);
+        const std::int64_t alive = plan.model.gated_mlp() ? (inputs.down ? 2 : 3) : (inputs.all ? 1 : 2);
+        const Count in_dense = std::max(alive * inner - (plan.model.gated_mlp() ? mask : Count(0)), at_down);
         // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
         in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
         const Count scores = z.eager ? z.e * z.scores() : Count(0);
@@ -272,6 +276,17 @@ Count before_first_gradient(const Plan& plan) {
     const Count rows = z.routed * z.e * z.sb * z.h, inner = share(z.inner(), z.own_experts.value());
     const Count routed = share(7 * rows, 2) - 2 * inner - z.hidden();
     const Count free = plan.model.moe() ? routed : plan.model.gated_mlp() ? Count(0) : last_product(plan);
+    if (adapts(plan)) {
+        // Those of the MLP's matrices come first; where it has none, all that it needed is free by then.
+        const KeptInputs inputs(plan);
+        if (inputs.up || inputs.down) return 0;
+        const auto tensors = saved_tensors(plan, LayerKind::Decoder);
+        const BackwardHalves halves(plan);
+        Count after_core;
+        for (const auto& tensor : tensors)
+            if (tensor.after_core) after_core += tensor.bytes;
+        return halves.in_mlp - (halves.in_core - after_core);
+    }
     if (plan.layout.recompute != Recompute::Mlp) return free;
     // Attention, whose gradients come later, may need about as much.
     const MlpModeHalves halves(plan, saved_tensors(plan, LayerKind::Decoder));

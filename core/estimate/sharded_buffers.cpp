@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/estimate/terms.h"
+#include "core/plan/adapter.h"
 
 namespace plimsoll {
 namespace {
@@ -32,8 +33,10 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
         const Count later = both > cap ? both + share(cap, ranks) - layers_a_bucket * kept_layer : Count(0);
         // Experts' buckets are their own: the head's gradients do not open one.
         const Count experts = std::min(g * slice.experts, cap);
-        const Count opened =
-            experts > 0 ? std::max(at_first - experts, at_first - before_first_gradient(plan)) : at_first;
+        const bool attention_first = adapts(plan) && before_first_gradient(plan) > 0;
+        const Count opened = attention_first ? at_first - before_first_gradient(plan)
+                             : experts > 0   ? std::max(at_first - experts, at_first - before_first_gradient(plan))
+                                             : at_first;
         buffers.in_backward = std::max(opened, later);
         return buffers;
     }

@@ -45,7 +45,7 @@ TEST_P(Adapters, TrainTheSameUnderEveryLayout) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Adapters, ::testing::Values("gpt2", "llama-2-70b", "qwen2.5-7b"));
 
-TEST(Adapters, OfSomeMatricesAndInBf16TrainAlikeToo) {
+TEST(Adapters, OfSomeMatricesTrainAlikeToo) {
     for (const std::string option :
          {"adapter.targets=q_proj,down_proj", "adapter.targets=attention optimizer.kind=lamb",
           "optimizer.kind=adafactor", "adapter.rank_stabilized=true"}) {
