@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python's pickles as a tree of values. Nothing is looked up, imported or called: what a pickle would call stands in
+// the tree as the name of the callable and its arguments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace plimsoll {
+
+/// A value of a Pickle.
+using PickleId = std::uint32_t;
+
+struct PickleNode {
+    enum class Kind : std::uint8_t {
+        None,
+        Bool,        ///< integer is 0 or 1
+        Int,         ///< integer
+        BigInt,      ///< text has its bytes, little-endian two's complement
+        Float,       ///< real
+        Text,        ///< text; not checked to be UTF-8
+        ByteString,  ///< text
+        Tuple,       ///< items
+        List,        ///< items
+        Dict,        ///< items: key, value, key, value, …
+        Set,         ///< items
+        Global,      ///< text: "module.name", what Python would import
+        Call,        ///< callable(arguments), then state set on it and items appended to it (or keys and values set)
+        Persistent,  ///< items has one value: the id by which the writer named something outside the pickle
+    };
+    Kind kind = Kind::None;
+    PickleId callable = 0, arguments = 0;
+    std::optional<PickleId> state = {};
+    std::int64_t integer = 0;
+    double real = 0;
+    std::string text = {};
+    std::vector<PickleId> items = {};
+};
+
+/// A pickle's values. They may hold each other in circles: who walks through them has to count.
+class Pickle {
+public:
+    /// Of protocols 2 to 5, without buffers outside the pickle and registered extensions. Errors name `what` and the
+    /// byte. Nesting costs no stack, and no more values and memo entries are made than the bytes speak of.
+    static Result<Pickle> parse(std::string_view bytes, const std::string& what);
+
+    PickleId root() const { return root_; }
+    const PickleNode& operator[](PickleId id) const { return nodes_[id]; }
+
+    /// Key, value, key, value, … of a dict, of an object that is filled like one (OrderedDict), or of an object's
+    /// attributes; empty for any other value.
+    std::span<const PickleId> entries(PickleId id) const;
+    /// The value of a key or an attribute.
+    std::optional<PickleId> find(PickleId id, std::string_view key) const;
+    /// Elements of a tuple, a list, a set, or of a torch.Size.
+    std::span<const PickleId> elements(PickleId id) const;
+    /// Whether it is what `callable` ("module.name") would make.
+    bool is_call(PickleId id, std::string_view callable) const;
+    std::optional<std::string_view> text(PickleId id) const;
+    std::optional<std::int64_t> integer(PickleId id) const;
+    /// A list of whole numbers (a torch.Size).
+    std::optional<std::vector<std::int64_t>> integers(PickleId id) const;
+
+private:
+    friend class PickleReader;
+    std::vector<PickleNode> nodes_;
+    PickleId root_ = 0;
+};
+
+}  // namespace plimsoll
