@@ -82,9 +82,9 @@ Result<ExportedText> accelerate_deepspeed(const Plan& plan) {
         out.notes.push_back("Recomputation is not in this file: call model.gradient_checkpointing_enable().");
     }
     note_script(plan, out.notes);
-    note_parallelism(plan, who, {.tensor = true, .pipeline = true, .context = true, .expert = true, .sequence = true},
-                     out.notes);
+    note_parallelism(plan, who, whole_layout, out.notes);
     note_rest(plan, who, out.notes);
+    note_stability(plan, who, {}, out.notes);
     out.text = to_yaml(json);
     return out;
 }
@@ -128,6 +128,7 @@ Result<ExportedText> accelerate_fsdp(const Plan& plan) {
     note_script(plan, out.notes);
     note_parallelism(plan, who, {.pipeline = true, .expert = true, .sequence = true}, out.notes);
     note_rest(plan, who, out.notes);
+    note_stability(plan, who, {}, out.notes);
     out.text = to_yaml(json);
     return out;
 }

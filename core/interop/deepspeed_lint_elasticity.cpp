@@ -113,27 +113,15 @@ void enabled_block(Case& c) {
     const double version = written && written->is_number() ? written->get<double>() : 0.2;
     if (!check_range(c, range, version)) return;
 
-    const std::int64_t node = whole(c.at(key_of("num_gpus_per_node"))).value_or(1);
-    const std::int64_t parallel = whole(c.at(key_of("model_parallel_size"))).value_or(1);
-    std::int64_t share = 1;
-    if (version >= 0.2) {
-        if (parallel < 1 || node < 1 || node % parallel != 0) {
-            c.refused("elasticity", key_of("model_parallel_size"), "it does not divide num_gpus_per_node {}", node);
-            return;
-        }
-        share = node / parallel;
-        range.max_batch /= share;
-        range.min_gpus /= node;
-        range.max_gpus = std::max<std::int64_t>(range.max_gpus / node, 1);
-    }
-    auto best = elastic_batch(range);
+    const ElasticNodes nodes{whole(c.at(key_of("num_gpus_per_node"))).value_or(1),
+                             whole(c.at(key_of("model_parallel_size"))).value_or(1)};
+    const std::int64_t ranks = c.lint.data_parallel;
+    if (ranks == 0 && version >= 0.2) return;
+    const auto best = version >= 0.2 ? elastic_batch_of_nodes(range, nodes, ranks) : elastic_batch(range);
     if (!best) {
         c.refused("elasticity", "elasticity", "{}", best.error().message);
         return;
     }
-    best->batch *= share;
-    for (std::int64_t& each : best->gpus) each *= share;
-    const std::int64_t ranks = c.lint.data_parallel;
     if (ranks == 0) return;
     if (std::find(best->gpus.begin(), best->gpus.end(), ranks) == best->gpus.end()) {
         c.refused("elasticity", "elasticity",
@@ -142,6 +130,13 @@ void enabled_block(Case& c) {
         return;
     }
     const ElasticShare each = elastic_share(range, *best, ranks);
+    if (each.micro_batch == 0 || best->batch < 1) {
+        c.refused("elasticity", "elasticity",
+                  "no batch up to {} is made of micro-batches of {} on {} data-parallel ranks: raise "
+                  "max_train_batch_size or list a smaller one",
+                  range.max_batch, listed(range.micro_batches), ranks);
+        return;
+    }
     c.lint.batch = DeepSpeedBatch{best->batch, each.micro_batch, each.accumulation};
     c.danger("removed", "elasticity",
              "DeepSpeed 0.19.8 and later refuse it: write train_batch_size {}, train_micro_batch_size_per_gpu {} and "

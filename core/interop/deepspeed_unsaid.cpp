@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed_parts.h"
+#include "core/interop/export_parts.h"
 
 namespace plimsoll::deepspeed {
 
@@ -55,6 +56,7 @@ void note_unsaid(const Plan& plan, Notes& notes) {
             fmt::format("model.weights is not in the file: load {} in the training script before deepspeed.initialize.",
                         plan.model.weights));
     }
+    exports::note_stability(plan, "the file", {}, notes);
 }
 
 }  // namespace plimsoll::deepspeed

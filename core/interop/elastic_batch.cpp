@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -38,6 +39,22 @@ std::vector<std::int64_t> shares(std::int64_t batch, const ElasticRange& range) 
     return {gpus.begin(), gpus.end()};
 }
 
+/// A batch for so many ranks alone: a multiple of what one micro-batch a rank makes, just below max_batch. In floating
+/// point, as DeepSpeed computes it: where nodes and ranks do not divide, its number of ranks may be one short.
+ElasticBatch batch_of_its_own(const ElasticRange& range, const ElasticNodes& nodes, std::int64_t ranks) {
+    const std::int64_t a_node = nodes.gpus_per_node / nodes.model_parallel;
+    const double data_parallel =
+        static_cast<double>(ranks) / static_cast<double>(nodes.gpus_per_node) * static_cast<double>(a_node);
+    std::vector<double> batches;
+    for (const std::int64_t micro : range.micro_batches) {
+        const double least = static_cast<double>(micro) * data_parallel;
+        batches.push_back(std::floor(static_cast<double>(range.max_batch) / least) * least);
+    }
+    const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
+    return {static_cast<std::int64_t>(range.prefer_larger ? *largest : *smallest),
+            {static_cast<std::int64_t>(data_parallel)}};
+}
+
 }  // namespace
 
 Result<ElasticBatch> elastic_batch(const ElasticRange& asked) {
@@ -61,6 +78,7 @@ Result<ElasticBatch> elastic_batch(const ElasticRange& asked) {
     for (const std::int64_t micro : range.micro_batches) common = std::min(std::lcm(common, micro), most);
     bases.push_back(common);
     ElasticBatch best{smallest, {}};
+    bool found = false;
     std::set<std::int64_t> candidates;
     for (const std::int64_t base : bases) candidates.insert(candidate(base, range.max_batch));
     for (const std::int64_t batch : candidates) {
@@ -68,9 +86,33 @@ Result<ElasticBatch> elastic_batch(const ElasticRange& asked) {
         const bool preferred = range.prefer_larger ? batch > best.batch : batch < best.batch;
         if (gpus.size() > best.gpus.size() || (gpus.size() == best.gpus.size() && preferred)) {
             best = {batch, std::move(gpus)};
+            found = true;
         }
     }
+    if (!found) {
+        return bad_input("no number of GPUs from min_gpus {} to max_gpus {} shares a batch up to {}", range.min_gpus,
+                         range.max_gpus, range.max_batch);
+    }
     return best;
+}
+
+Result<ElasticBatch> elastic_batch_of_nodes(const ElasticRange& range, const ElasticNodes& nodes, std::int64_t ranks) {
+    if (ranks < 1) return bad_input("there are {} data-parallel ranks: elasticity 0.2 needs 1 or more", ranks);
+    if (nodes.gpus_per_node < 1 || nodes.model_parallel < 1 || nodes.gpus_per_node % nodes.model_parallel != 0) {
+        return bad_input("model_parallel_size {} does not divide num_gpus_per_node {}", nodes.model_parallel,
+                         nodes.gpus_per_node);
+    }
+    const std::int64_t a_node = nodes.gpus_per_node / nodes.model_parallel;
+    ElasticRange of_nodes = range;
+    of_nodes.max_batch /= a_node;
+    of_nodes.min_gpus /= nodes.gpus_per_node;
+    of_nodes.max_gpus /= nodes.gpus_per_node;  // fewer GPUs than a node has: no limit, as DeepSpeed takes it
+    auto batch = elastic_batch(of_nodes);
+    if (!batch) return batch;
+    batch->batch *= a_node;
+    for (std::int64_t& each : batch->gpus) each *= a_node;
+    const bool shared = std::binary_search(batch->gpus.begin(), batch->gpus.end(), ranks / nodes.model_parallel);
+    return shared ? batch : batch_of_its_own(range, nodes, ranks);
 }
 
 ElasticShare elastic_share(const ElasticRange& range, const ElasticBatch& batch, std::int64_t gpus) {

@@ -40,8 +40,6 @@ std::string job_name(const Plan& plan);
 /// CPUs a rank can have; a guess that suits most nodes.
 std::int64_t cpus_per_rank(const Plan& plan);
 
-/// transformers' TrainingArguments that the plan sets, but for those that name a file or folder.
-Json training_arguments(const Plan& plan, Notes& notes);
 /// transformers' class of a decoder layer: "LlamaDecoderLayer".
 std::string_view layer_class(Family family);
 
@@ -50,8 +48,20 @@ struct Unsaid {
     bool tensor = false, pipeline = false, context = false, expert = false, sequence = false;
 };
 void note_parallelism(const Plan& plan, std::string_view who, const Unsaid& unsaid, Notes& notes);
-/// What no target can say: activations in 8 bits or in host memory, the loss in pieces, the guard, learning rates by
-/// kind of parameter.
+/// transformers' TrainingArguments that the plan sets, but for those that name a file or folder. `unsaid`: what of the
+/// layout the target has no words for beside them either.
+Json training_arguments(const Plan& plan, const Unsaid& unsaid, Notes& notes);
+inline constexpr Unsaid whole_layout{
+    .tensor = true, .pipeline = true, .context = true, .expert = true, .sequence = true};
+/// What a target has words for of what keeps deep and wide models stable; of the rest none has.
+struct StabilityWords {
+    bool qk_norm = false, mup = false;
+};
+/// Norm placement, norms on queries and keys, initial weights, muP, z-loss, the embedding's gradient, AdaGC, the noise
+/// scale and the guard: a note for each that the plan sets and `who` has no words for.
+void note_stability(const Plan& plan, std::string_view who, const StabilityWords& words, Notes& notes);
+/// What no target can say: activations in 8 bits or in host memory, the loss in pieces, learning rates by kind of
+/// parameter.
 void note_rest(const Plan& plan, std::string_view who, Notes& notes);
 
 /// A command with its options, one a line, each but the last with a backslash. Words are quoted for the shell where

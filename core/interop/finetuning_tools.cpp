@@ -32,7 +32,7 @@ Result<ExportedText> llama_factory(const Plan& plan) {
               {"dataset", "DATASET"},
               {"cutoff_len", plan.data.sequence_length},
               {"output_dir", fmt::format("out/{}", job_name(plan))}};
-    Json arguments = training_arguments(plan, out.notes);
+    Json arguments = training_arguments(plan, whole_layout, out.notes);
     // Its own switch is the other way round.
     json["disable_gradient_checkpointing"] = !arguments["gradient_checkpointing"].get<bool>();
     arguments.erase("gradient_checkpointing");
@@ -47,7 +47,7 @@ Result<ExportedText> llama_factory(const Plan& plan) {
 Result<ExportedText> axolotl(const Plan& plan) {
     ExportedText out;
     const Layout& layout = plan.layout;
-    Json arguments = training_arguments(plan, out.notes);
+    Json arguments = training_arguments(plan, {.pipeline = true, .expert = true, .sequence = true}, out.notes);
     Json json{{"base_model", model_path(plan)},
               {"datasets", Json::array({{{"path", "DATASET"}, {"type", "completion"}}})},
               {"sequence_len", plan.data.sequence_length},
@@ -60,7 +60,7 @@ Result<ExportedText> axolotl(const Plan& plan) {
         arguments.erase(moved);
     }
     json.update(arguments);
-    json["flash_attention"] = plan.numerics.attention == Attention::Flash;
+    json["attn_implementation"] = plan.numerics.attention == Attention::Flash ? "flash_attention_2" : "eager";
     if (layout.tp > 1) json["tensor_parallel_size"] = layout.tp;
     if (layout.cp > 1) json["context_parallel_size"] = layout.cp;
     if (layout.zero_stage > 0) json["deepspeed"] = "ds.json";

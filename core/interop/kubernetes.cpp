@@ -8,10 +8,11 @@ namespace {
 
 constexpr std::string_view image = "IMAGE";
 
+/// A quantity is a string in Kubernetes' schema, also where it is a whole number.
 Json container(const Plan& plan, std::string_view name, Json command) {
     const Cluster& cluster = plan.cluster;
     Json limits{{"cpu", std::to_string(cpus_per_rank(plan) * cluster.gpus_per_node)}};
-    if (!on_cpu(plan)) limits["nvidia.com/gpu"] = cluster.gpus_per_node;
+    if (!on_cpu(plan)) limits["nvidia.com/gpu"] = std::to_string(cluster.gpus_per_node);
     return {{"name", name},
             {"image", image},
             {"command", std::move(command)},
@@ -23,7 +24,10 @@ Json container(const Plan& plan, std::string_view name, Json command) {
 Json volumes() { return Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}}); }
 
 void notes_of(Notes& notes) {
-    notes.push_back("IMAGE is your container image, with train.py in it.");
+    notes.push_back(
+        "IMAGE is your container image, with train.py in it: the file says how many ranks there are and nothing else "
+        "of "
+        "the plan.");
     notes.push_back("The namespace, the queue and the volumes for data and checkpoints are your cluster's.");
 }
 

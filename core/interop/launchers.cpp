@@ -138,6 +138,7 @@ Result<ExportedText> sbatch(const Plan& plan) {
 
 Result<ExportedText> environment(const Plan& plan) {
     ExportedText out;
+    out.notes.push_back("These lines are NCCL's and PyTorch's: they say nothing else of the plan.");
     if (plan.cluster.nodes > 1) {
         out.notes.push_back(
             "NCCL_SOCKET_IFNAME and NCCL_IB_HCA are the network's: set them where NCCL chooses the wrong interface.");

@@ -40,6 +40,22 @@ void model(CommandLine& line, const Plan& plan) {
     if (!m.linear_bias) line.flag("--disable-bias-linear");
     if (m.qkv_bias && !m.linear_bias) line.flag("--add-qkv-bias");
     if (!m.tied_head) line.flag("--untie-embeddings-and-output-weights");
+    if (m.qk_norm) line.flag("--qk-layernorm");
+}
+
+void stability(CommandLine& line, const Plan& plan, Notes& notes) {
+    const Model& m = plan.model;
+    if (m.qk_norm && m.norm != Norm::RmsNorm) {
+        notes.push_back(
+            "--qk-layernorm norms queries and keys with the model's LayerNorm: model.qk_norm is an RMSNorm.");
+    }
+    if (m.mup_base_width > 0) {
+        // The attention's scale stays 1/sqrt(head): widths grow by heads.
+        line.flag("--use-mup").option("--mup-base-hidden-size", m.mup_base_width).number("--mup-attn-scale-power", 0.5);
+        notes.push_back(
+            "Megatron-LM's muP scales the logits where model.mup_base_width scales the head's weights and their rate.");
+    }
+    note_stability(plan, who, {.qk_norm = true, .mup = true}, notes);
 }
 
 void experts(CommandLine& line, const Plan& plan) {
@@ -222,6 +238,7 @@ Result<ExportedText> megatron(const Plan& plan) {
         fmt::format("torchrun --nnodes={} --nproc-per-node={}{} pretrain_gpt.py", cluster.nodes, cluster.gpus_per_node,
                     cluster.nodes > 1 ? " --rdzv-backend=c10d --rdzv-endpoint=\"$MASTER_ADDR:29500\"" : ""));
     model(line, plan);
+    stability(line, plan, notes);
     experts(line, plan);
     parallelism(line, plan, notes);
     recompute(line, plan.layout, notes);

@@ -69,9 +69,6 @@ Json parallelism(const Plan& plan, Notes& notes) {
     if (layout.zero_stage == 1) {
         notes.push_back("torchtitan has no ZeRO-1: with fsdp_reshard_after_forward never it is ZeRO-2.");
     }
-    if (layout.tp > 1 && !layout.sequence_parallel) {
-        notes.push_back("torchtitan splits norms along the sequence wherever tensor_parallel_degree is above 1.");
-    }
     return json;
 }
 
@@ -140,6 +137,9 @@ Json training(const Plan& plan, Notes& notes) {
 
 Json recompute(const Layout& layout, Notes& notes) {
     if (layout.recompute == Recompute::None) return {{"mode", "none"}};
+    if (layout.recompute_stages > 0) {
+        notes.push_back("layout.recompute_stages is not in torchtitan: every stage recomputes alike.");
+    }
     if (layout.recompute == Recompute::Full) {
         if (layout.recompute_every > 1) {
             return {{"mode", "selective"}, {"selective_ac_option", std::to_string(layout.recompute_every)}};
@@ -150,6 +150,12 @@ Json recompute(const Layout& layout, Notes& notes) {
         fmt::format("layout.recompute {} is not in torchtitan: selective_ac_option \"op\" keeps what is dear to make.",
                     recompute_names[static_cast<std::size_t>(layout.recompute)]));
     return {{"mode", "selective"}, {"selective_ac_option", "op"}};
+}
+
+/// The policy as 0.3 names it on the command line, behind all options.
+std::string_view recomputation_word(const Layout& layout) {
+    if (layout.recompute == Recompute::None) return "none";
+    return layout.recompute == Recompute::Full && layout.recompute_every == 1 ? "full" : "selective";
 }
 
 /// What both releases have.
@@ -170,6 +176,7 @@ Result<Json> common(const Plan& plan, Notes& notes) {
     json["debug"] = {{"seed", plan.training.seed}};
     notes.push_back("training.dataset is torchtitan's own c4_test: name yours, and its tokenizer in hf_assets_path.");
     note_rest(plan, who, notes);
+    note_stability(plan, who, {}, notes);
     return json;
 }
 
@@ -194,6 +201,10 @@ Result<ExportedText> torchtitan_toml(const Plan& plan) {
     auto json = common(plan, out.notes);
     if (!json) return tl::unexpected(json.error());
     const Optimizer& optimizer = plan.optimizer;
+    if (plan.layout.tp > 1 && !plan.layout.sequence_parallel) {
+        out.notes.push_back(
+            "torchtitan 0.2 splits norms along the sequence wherever tensor_parallel_degree is above 1.");
+    }
     (*json)["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
                       {"description", plan.name.empty() ? plan.model.name : plan.name}};
     (*json)["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
@@ -214,6 +225,15 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
     auto json = common(plan, out.notes);
     if (!json) return tl::unexpected(json.error());
     json->erase("activation_checkpoint");
+    if (plan.layout.recompute == Recompute::Full && plan.layout.recompute_every > 1) {
+        out.notes.push_back(
+            "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which "
+            "recomputes "
+            "a part of each layer.");
+    }
+    // It refuses CUDA graphs, its default, with pipelines; with expert parallelism they need special kernels.
+    (*json)["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
+    if (plan.layout.tp > 1) (*json)["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
     const std::string flavor = flavor_of(plan, out.notes);
     std::string config = fmt::format("llama3_{}", flavor);
     std::transform(config.begin(), config.end(), config.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -222,13 +242,14 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
                                  plan.cluster.gpus_per_node));
     line.option("--module", "llama3").option("--config", config);
     for (const auto& [section, block] : json->items()) add_options(line, block, fmt::format("--{}", section));
+    line.words(fmt::format("activation_checkpoint:{}", recomputation_word(plan.layout)));
     out.notes.push_back(fmt::format(
         "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, "
         "{}), "
-        "eps {}, weight_decay {} in optimizer.param_groups; so is recomputation ({}).",
+        "eps {}, weight_decay {} in optimizer.param_groups.",
         optimizer_names[static_cast<std::size_t>(plan.optimizer.kind)], digits(peak_learning_rate(plan)),
         digits(plan.optimizer.beta1), digits(plan.optimizer.beta2), digits(plan.optimizer.eps),
-        digits(plan.optimizer.weight_decay), recompute_names[static_cast<std::size_t>(plan.layout.recompute)]));
+        digits(plan.optimizer.weight_decay)));
     out.text = line.text();
     return out;
 }

@@ -162,7 +162,7 @@ void recompute(Json& json, const Plan& plan, Notes& notes) {
 
 }  // namespace
 
-Json training_arguments(const Plan& plan, Notes& notes) {
+Json training_arguments(const Plan& plan, const Unsaid& unsaid, Notes& notes) {
     const Training& training = plan.training;
     Json json{{"per_device_train_batch_size", plan.layout.micro_batch},
               {"gradient_accumulation_steps", plan.layout.accumulation},
@@ -192,16 +192,16 @@ Json training_arguments(const Plan& plan, Notes& notes) {
                         "attn_implementation=\"flash_attention_2\" or \"sdpa\".",
                         who));
     }
-    note_parallelism(plan, who, {.tensor = true, .pipeline = true, .context = true, .expert = true, .sequence = true},
-                     notes);
+    note_parallelism(plan, who, unsaid, notes);
     note_rest(plan, who, notes);
+    note_stability(plan, who, {}, notes);
     return json;
 }
 
 Result<ExportedText> training_arguments_file(const Plan& plan) {
     ExportedText out;
     Json json{{"output_dir", fmt::format("out/{}", job_name(plan))}};
-    json.update(training_arguments(plan, out.notes));
+    json.update(training_arguments(plan, whole_layout, out.notes));
     if (plan.layout.zero_stage > 0) {
         out.notes.push_back(fmt::format(
             "ZeRO stage {} and its offload are not in these arguments: add \"deepspeed\": \"ds.json\" (plimsoll "

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/json.h"
 
 namespace plimsoll {
@@ -39,6 +41,40 @@ TEST(ElasticBatch, IsDeepSpeeds) {
     }
     EXPECT_EQ(compared, 28);
     EXPECT_GT(shared, 5);
+}
+
+// What compute_elastic_config of DeepSpeed 0.18.9 gave for elasticity 0.2 (record_elasticity.py), refusals too.
+TEST(ElasticBatch, OfNodesIsDeepSpeeds) {
+    const auto cases = read_json(PLIMSOLL_SOURCE_DIR "/tests/interop/elasticity_0.2.json");
+    ASSERT_TRUE(cases) << cases.error().message;
+    int accepted = 0, refused = 0;
+    for (const Json& recorded : *cases) {
+        const Json& asked = recorded.at("elasticity");
+        const std::int64_t ranks = recorded.at("ranks");
+        const ElasticRange range{asked.at("max_train_batch_size"),
+                                 asked.at("micro_batch_sizes").get<std::vector<std::int64_t>>(), asked.at("min_gpus"),
+                                 asked.at("max_gpus"), asked.at("prefer_larger_batch")};
+        const auto batch =
+            elastic_batch_of_nodes(range, {asked.at("num_gpus_per_node"), asked.at("model_parallel_size")}, ranks);
+        const bool shared = batch && std::find(batch->gpus.begin(), batch->gpus.end(), ranks) != batch->gpus.end();
+        const ElasticShare share = shared ? elastic_share(range, *batch, ranks) : ElasticShare{};
+        if (!recorded.contains("batch")) {
+            EXPECT_FALSE(shared && share.micro_batch > 0) << recorded;
+            ++refused;
+            continue;
+        }
+        ASSERT_TRUE(shared) << recorded << (batch ? "" : batch.error().message);
+        EXPECT_EQ(batch->batch, recorded.at("batch")) << recorded;
+        std::vector<std::int64_t> first = batch->gpus;
+        if (first.size() > 24) first.resize(24);
+        EXPECT_EQ(Json(first), recorded.at("gpus")) << recorded;
+        if (batch->batch > 0) {
+            EXPECT_EQ(share.micro_batch, recorded.at("micro_batch")) << recorded;
+        }
+        ++accepted;
+    }
+    EXPECT_GT(accepted, 100);
+    EXPECT_GT(refused, 50);
 }
 
 TEST(ElasticBatch, BadRangesAreErrors) {

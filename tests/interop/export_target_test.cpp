@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/json.h"
@@ -65,6 +66,48 @@ TEST(ExportTargetTest, EveryTargetWritesEveryRandomPlanOrSaysWhyNot) {
         }
     }
     EXPECT_GT(written, 900);
+}
+
+bool says(const ExportedText& exported, std::string_view word) {
+    return std::any_of(exported.notes.begin(), exported.notes.end(),
+                       [&](const std::string& note) { return note.find(word) != std::string::npos; });
+}
+
+TEST(ExportTargetTest, WhatKeepsModelsStableIsInTheFileOrSaidToBeLeftOut) {
+    Plan plan = base();
+    plan.model.norm_placement = NormPlacement::Sandwich;
+    plan.model.qk_norm = true;
+    plan.model.init = Init::Plain;
+    plan.model.mup_base_width = 256;
+    plan.model.z_loss = 1e-4;
+    plan.model.embedding_gradient = 0.1;
+    plan.optimizer.clip_rule = ClipRule::AdaGc;
+    plan.training.noise_scale_every = 5;
+    plan.guard.rollback = true;
+    const std::vector<std::string_view> fields{"model.norm_placement sandwich",
+                                               "model.qk_norm",
+                                               "model.init plain",
+                                               "model.mup_base_width",
+                                               "model.z_loss",
+                                               "model.embedding_gradient",
+                                               "optimizer.clip_rule",
+                                               "training.noise_scale_every",
+                                               "guard.sigma"};
+    for (const ExportTarget& target : export_targets()) {
+        const ExportedText text = exported(plan, target.name);
+        if (says(text, "nothing else of the plan")) continue;  // launchers
+        for (const std::string_view field : fields) {
+            const bool in_file = (field == "model.qk_norm" && text.text.find("--qk-layernorm") != std::string::npos);
+            EXPECT_TRUE(in_file || says(text, field)) << target.name << " is silent on " << field;
+        }
+        // A plan without them is not told of them.
+        const ExportedText plain = exported(base(), target.name);
+        for (const std::string_view field : fields) EXPECT_FALSE(says(plain, field)) << target.name << ": " << field;
+    }
+    EXPECT_THAT(exported(plan, "megatron").text,
+                AllOf(HasSubstr("--qk-layernorm"), HasSubstr("--use-mup"), HasSubstr("--mup-base-hidden-size 256"),
+                      HasSubstr("--mup-attn-scale-power 0.5")));
+    EXPECT_THAT(exported(base(), "megatron").text, AllOf(Not(HasSubstr("qk-layernorm")), Not(HasSubstr("-mup"))));
 }
 
 TEST(ExportTargetTest, UnknownTargetsAndImpossiblePlansAreErrors) {
@@ -152,10 +195,20 @@ TEST(ExportTargetTest, TorchtitanSaysTheSameInTomlAndOnTheCommandLine) {
     EXPECT_EQ(toml["parallelism"]["fsdp_reshard_after_forward"].value<std::string>(), "always");
     EXPECT_EQ(toml["activation_checkpoint"]["mode"].value<std::string>(), "full");
     const ExportedText line = exported(base(), "torchtitan-0.3");
-    EXPECT_THAT(line.text, AllOf(HasSubstr("--config llama3_8b"), HasSubstr("--training.global_batch_size 128"),
-                                 HasSubstr("--parallelism.data_parallel_shard_degree 16")));
+    EXPECT_THAT(line.text,
+                AllOf(HasSubstr("--config llama3_8b"), HasSubstr("--training.global_batch_size 128"),
+                      HasSubstr("--parallelism.data_parallel_shard_degree 16"),
+                      HasSubstr("--training.no-disable_cuda_graphs"), HasSubstr("activation_checkpoint:full\n")));
     EXPECT_THAT(line.notes, Contains(HasSubstr("lr 6e-05, betas (0.9, 0.95)")));
     Plan plan = base();
+    plan.layout.dp = 4;
+    plan.layout.tp = 2;
+    plan.layout.pp = 2;
+    plan.layout.zero_stage = 1;
+    // torchtitan 0.3 refuses pipelines with CUDA graphs, which are its default.
+    EXPECT_THAT(exported(plan, "torchtitan-0.3").text, AllOf(HasSubstr("--training.disable_cuda_graphs"),
+                                                             HasSubstr("--parallelism.no-enable_sequence_parallel")));
+    EXPECT_THAT(exported(plan, "torchtitan").notes, Contains(HasSubstr("torchtitan 0.2 splits norms")));
     plan.numerics.dtype = Dtype::Fp16;
     EXPECT_FALSE(export_plan(plan, "torchtitan"));
 }
@@ -169,7 +222,14 @@ TEST(ExportTargetTest, FinetuningToolsReadNumbersAsNumbers) {
     }
     EXPECT_THAT(exported(base(), "llama-factory").text,
                 AllOf(HasSubstr("disable_gradient_checkpointing: false"), Not(HasSubstr("\ngradient_checkpointing:"))));
-    EXPECT_THAT(exported(base(), "axolotl").text, HasSubstr("micro_batch_size: 2"));
+    EXPECT_THAT(exported(base(), "axolotl").text,
+                AllOf(HasSubstr("micro_batch_size: 2"), HasSubstr("attn_implementation: flash_attention_2")));
+    Plan plan = base();
+    plan.layout.dp = 8;
+    plan.layout.tp = 2;
+    EXPECT_THAT(exported(plan, "axolotl").text, HasSubstr("tensor_parallel_size: 2"));
+    EXPECT_FALSE(says(exported(plan, "axolotl"), "layout.tp"));
+    EXPECT_TRUE(says(exported(plan, "llama-factory"), "layout.tp"));
 }
 
 TEST(ExportTargetTest, LaunchersStartEveryRank) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Possible plans at random: layouts, precisions, optimizers, schedules, offloads.
+// Possible plans at random: layouts, precisions, optimizers, schedules, offloads, what keeps models stable.
 #pragma once
 
 #include <random>
@@ -84,6 +84,19 @@ private:
         plan.training.steps = of({100, 200, 300});
     }
 
+    void draw_stability(Plan& plan) {
+        Model& model = plan.model;
+        model.norm_placement = static_cast<NormPlacement>(of({0, 0, 0, 1, 2, 3}));
+        model.qk_norm = of({0, 0, 1}) == 1;
+        model.init = static_cast<Init>(of({0, 0, 1, 2}));
+        model.mup_base_width = of({0, 0, 256});
+        model.z_loss = of_numbers({0, 0, 1e-4});
+        model.embedding_gradient = of_numbers({1, 1, 0.1});
+        plan.optimizer.clip_rule = static_cast<ClipRule>(of({0, 0, 1}));
+        plan.training.noise_scale_every = of({0, 0, 5});
+        plan.guard.skip = of({0, 0, 1}) == 1;
+    }
+
     Plan draw() {
         Plan plan;
         plan.name = "Random plan";
@@ -93,6 +106,7 @@ private:
         draw_layout(plan);
         draw_numerics(plan);
         draw_recipe(plan);
+        draw_stability(plan);
         const std::vector<std::string> releases = deepspeed_releases();
         plan.exports.deepspeed_release = coin() ? releases.front() : releases[random_() % releases.size()];
         return plan;

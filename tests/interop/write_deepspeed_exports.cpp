@@ -45,8 +45,8 @@ public:
     /// One of presets/plans, as it is.
     void add_preset(const std::string& name) { write("preset-" + name, must(plan_preset(name))); }
 
-    /// One at random: its rates are compared where they are DeepSpeed's own, and every twelfth goes to the other
-    /// targets that check_exports.py knows.
+    /// One at random: its rates are compared where they are DeepSpeed's own, and every twelfth goes to all other
+    /// targets.
     void add_random(int number, const Plan& plan) {
         write(fmt::format("random-{}", number), plan);
         const bool exact = plan.lr.kind >= LrKind::DeepSpeedWarmup && plan.lr.kind <= LrKind::DeepSpeedWarmupCosine &&
@@ -72,7 +72,8 @@ private:
         if constexpr (!std::is_void_v<T>) return *std::move(result);
     }
 
-    void write_others(const std::string& name, const Plan& plan) {
+    /// The function of check_exports.py that reads a target's files; empty: none.
+    static std::string_view check_of(std::string_view target) {
         constexpr std::array<std::array<std::string_view, 2>, 8> checks{{{"accelerate", "accelerate"},
                                                                          {"accelerate-fsdp", "accelerate"},
                                                                          {"transformers", "trainargs"},
@@ -81,25 +82,52 @@ private:
                                                                          {"torchrun", "torchrun"},
                                                                          {"env", "env"},
                                                                          {"sbatch", "sbatch"}}};
-        for (const auto& [target, check] : checks) {
-            const auto text = export_plan(plan, target);
+        for (const auto& [name, check] : checks) {
+            if (name == target) return check;
+        }
+        return "";
+    }
+
+    /// Every other target, and what the plan says of itself.
+    void write_others(const std::string& name, const Plan& plan) {
+        const Layout& layout = plan.layout;
+        const auto named = [](const auto& names, auto value) { return names[static_cast<std::size_t>(value)]; };
+        for (const ExportTarget& target : export_targets()) {
+            const auto text = target.name == "deepspeed" ? Result<ExportedText>(bad_input("written by write()"))
+                                                         : export_plan(plan, target.name);
             if (!text) continue;  // torchtitan has no fp16
-            const std::string file = fmt::format("{}.{}", name, target);
+            const std::string file = fmt::format("{}.{}", name, target.name);
             must(write_file_atomic(folder_ / file, text->text));
             others_.push_back(
                 {{"file", file},
-                 {"check", check},
-                 {"target", target},
-                 {"world_size", plan.layout.world_size()},
+                 {"deepspeed", name + ".json"},
+                 {"check", check_of(target.name)},
+                 {"target", target.name},
+                 {"world_size", layout.world_size()},
                  {"nodes", plan.cluster.nodes},
-                 {"micro_batch", plan.layout.micro_batch},
-                 {"accumulation", plan.layout.accumulation},
+                 {"gpus_per_node", plan.cluster.gpus_per_node},
+                 {"dp", layout.dp},
+                 {"tp", layout.tp},
+                 {"pp", layout.pp},
+                 {"cp", layout.cp},
+                 {"ep", layout.ep},
+                 {"moe", plan.model.moe()},
+                 {"micro_batch", layout.micro_batch},
+                 {"accumulation", layout.accumulation},
+                 {"global_batch", layout.global_batch()},
+                 {"sequence_length", plan.data.sequence_length},
+                 {"hidden_size", plan.model.hidden_size},
                  {"steps", plan.training.steps},
-                 {"dtype", dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]},
+                 {"seed", plan.training.seed},
+                 {"dtype", named(dtype_names, plan.numerics.dtype)},
+                 {"optimizer", named(optimizer_names, plan.optimizer.kind)},
                  {"learning_rate", peak_learning_rate(plan)},
+                 {"weight_decay", plan.optimizer.weight_decay},
                  {"clip", plan.optimizer.clip},
-                 {"zero_stage", plan.numerics.dtype != Dtype::Fp32 ? std::max<std::int64_t>(plan.layout.zero_stage, 1)
-                                                                   : plan.layout.zero_stage}});
+                 {"recompute", named(recompute_names, layout.recompute)},
+                 {"zero_stage", plan.numerics.dtype != Dtype::Fp32 ? std::max<std::int64_t>(layout.zero_stage, 1)
+                                                                   : layout.zero_stage},
+                 {"plan_zero_stage", layout.zero_stage}});
         }
     }
 
