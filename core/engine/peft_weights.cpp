@@ -43,26 +43,6 @@ std::set<std::string> adapter_names(const Plan& plan) {
     return names;
 }
 
-Result<void> require_same_adapter(const fs::path& folder, const Plan& plan) {
-    const fs::path path = folder / adapter_config_file;
-    const auto json = read_json(path, 4 * MiB);
-    if (!json) return tl::unexpected(json.error());
-    const auto read = adapter_from_peft(*json, path.string());
-    if (!read) return tl::unexpected(read.error());
-    const Adapter &theirs = read->adapter, &own = plan.adapter;
-    if (theirs.rank != own.rank) {
-        return bad_input("adapter.rank is {}, and that of {} is {}; set it to that", own.rank, path.string(),
-                         theirs.rank);
-    }
-    if (theirs.alpha != own.alpha || theirs.rank_stabilized != own.rank_stabilized) {
-        return bad_input(
-            "{} has lora_alpha {} and use_rslora {}, the plan adapter.alpha {} and adapter.rank_stabilized {}; make "
-            "them the same",
-            path.string(), theirs.alpha, theirs.rank_stabilized, own.alpha, own.rank_stabilized);
-    }
-    return {};
-}
-
 Result<NamedTensors> base_weights(const Plan& plan) {
     Plan base = plan;
     base.adapter = {};
@@ -144,7 +124,6 @@ Result<void> merge_adapter(const Plan& plan, const fs::path& folder, const fs::p
         }
         auto done = write_safetensors(out / model_file, *weights, {{"format", "pt"}});
         if (done) done = write_json(out / config_file, hf_config(plan));
-        if (done) done = write_state(out, {}, {model_file, config_file});
         if (!done) fs::remove_all(out, error);
         return done;
     });

@@ -23,8 +23,8 @@ Result<NamedTensors> read_peft_weights(const std::filesystem::path& folder, cons
 /// in fp32. Error where the base or an adapter cannot be read.
 Result<NamedTensors> merged_weights(const Plan& plan, const NamedTensors& adapters);
 
-/// Makes the folder `out` with model.safetensors, config.json and the state of a checkpoint: merged_weights() of the
-/// adapter in `folder`. Nothing may be there yet.
+/// Makes the folder `out` with model.safetensors and config.json: merged_weights() of the adapter in `folder`. Nothing
+/// may be there yet.
 Result<void> merge_adapter(const Plan& plan, const std::filesystem::path& folder, const std::filesystem::path& out);
 
 }  // namespace plimsoll::engine

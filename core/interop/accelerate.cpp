@@ -85,6 +85,7 @@ Result<ExportedText> accelerate_deepspeed(const Plan& plan) {
     note_parallelism(plan, who, whole_layout, out.notes);
     note_rest(plan, who, out.notes);
     note_stability(plan, who, {}, out.notes);
+    note_adapters(plan, who, true, out.notes);
     out.text = to_yaml(json);
     return out;
 }
@@ -129,6 +130,7 @@ Result<ExportedText> accelerate_fsdp(const Plan& plan) {
     note_parallelism(plan, who, {.pipeline = true, .expert = true, .sequence = true}, out.notes);
     note_rest(plan, who, out.notes);
     note_stability(plan, who, {}, out.notes);
+    note_adapters(plan, who, true, out.notes);
     out.text = to_yaml(json);
     return out;
 }

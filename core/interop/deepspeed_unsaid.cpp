@@ -57,6 +57,7 @@ void note_unsaid(const Plan& plan, Notes& notes) {
                         plan.model.weights));
     }
     exports::note_stability(plan, "the file", {}, notes);
+    exports::note_adapters(plan, "the file", true, notes);
 }
 
 }  // namespace plimsoll::deepspeed

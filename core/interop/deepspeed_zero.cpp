@@ -15,7 +15,7 @@ std::string_view offload_name(Offload offload) { return offload_names[static_cas
 /// all-gather bucket in two.
 std::int64_t bucket_elements(const Plan& plan) {
     Count largest;
-    for (const Slice& stage : slices(plan)) largest = std::max(largest, reduce_bucket_elements(stage));
+    for (const Slice& stage : slices(plan)) largest = std::max(largest, reduce_bucket_elements(stage.trained()));
     const std::int64_t elements = largest.value();
     return std::max<std::int64_t>(elements - elements % 2, 2);
 }

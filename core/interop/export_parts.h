@@ -60,6 +60,8 @@ struct StabilityWords {
 /// Norm placement, norms on queries and keys, initial weights, muP, z-loss, the embedding's gradient, AdaGC, the noise
 /// scale and the guard: a note for each that the plan sets and `who` has no words for.
 void note_stability(const Plan& plan, std::string_view who, const StabilityWords& words, Notes& notes);
+/// The low-rank adapters, where `who` has no words for them; `transformers`: its script can wrap the model with PEFT.
+void note_adapters(const Plan& plan, std::string_view who, bool transformers, Notes& notes);
 /// What no target can say: activations in 8 bits or in host memory, the loss in pieces, learning rates by kind of
 /// parameter.
 void note_rest(const Plan& plan, std::string_view who, Notes& notes);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LLaMA-Factory and Axolotl: YAML on top of transformers' TrainingArguments.
+#include <fmt/ranges.h>
+
+#include <cmath>
+
 #include "core/interop/export_parts.h"
+#include "core/plan/adapter.h"
 
 namespace plimsoll::exports {
 
@@ -21,6 +26,38 @@ void note_common(const Plan& plan, Notes& notes) {
     }
 }
 
+/// Both tools have it as a whole number.
+std::int64_t whole_alpha(const Plan& plan, Notes& notes) {
+    const std::int64_t alpha = std::max<std::int64_t>(1, std::llround(plan.adapter.alpha));
+    if (static_cast<double>(alpha) != plan.adapter.alpha) {
+        notes.push_back(fmt::format("adapter.alpha {:g} is {} in the file: lora_alpha is a whole number.",
+                                    plan.adapter.alpha, alpha));
+    }
+    return alpha;
+}
+
+Json llama_factory_adapter(const Plan& plan, Notes& notes) {
+    Json json{{"finetuning_type", "lora"},
+              {"lora_rank", plan.adapter.rank},
+              {"lora_alpha", whole_alpha(plan, notes)},
+              {"lora_dropout", 0},
+              {"lora_target", fmt::format("{}", fmt::join(target_modules(plan), ","))},
+              {"use_rslora", plan.adapter.rank_stabilized}};
+    if (!plan.adapter.weights.empty()) json["adapter_name_or_path"] = plan.adapter.weights;
+    return json;
+}
+
+Json axolotl_adapter(const Plan& plan, Notes& notes) {
+    Json json{{"adapter", "lora"},
+              {"lora_r", plan.adapter.rank},
+              {"lora_alpha", whole_alpha(plan, notes)},
+              {"lora_dropout", 0},
+              {"lora_target_modules", target_modules(plan)},
+              {"peft_use_rslora", plan.adapter.rank_stabilized}};
+    if (!plan.adapter.weights.empty()) json["lora_model_dir"] = plan.adapter.weights;
+    return json;
+}
+
 }  // namespace
 
 Result<ExportedText> llama_factory(const Plan& plan) {
@@ -38,6 +75,7 @@ Result<ExportedText> llama_factory(const Plan& plan) {
     arguments.erase("gradient_checkpointing");
     json.update(arguments);
     json["flash_attn"] = plan.numerics.attention == Attention::Flash ? "fa2" : "disabled";
+    if (adapts(plan)) json.update(llama_factory_adapter(plan, out.notes));
     if (plan.layout.zero_stage > 0) json["deepspeed"] = "ds.json";
     note_common(plan, out.notes);
     out.text = to_yaml(json);
@@ -63,6 +101,7 @@ Result<ExportedText> axolotl(const Plan& plan) {
     json["attn_implementation"] = plan.numerics.attention == Attention::Flash ? "flash_attention_2" : "eager";
     if (layout.tp > 1) json["tensor_parallel_size"] = layout.tp;
     if (layout.cp > 1) json["context_parallel_size"] = layout.cp;
+    if (adapts(plan)) json.update(axolotl_adapter(plan, out.notes));
     if (layout.zero_stage > 0) json["deepspeed"] = "ds.json";
     note_common(plan, out.notes);
     out.text = to_yaml(json);

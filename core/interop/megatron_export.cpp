@@ -56,6 +56,7 @@ void stability(CommandLine& line, const Plan& plan, Notes& notes) {
             "Megatron-LM's muP scales the logits where model.mup_base_width scales the head's weights and their rate.");
     }
     note_stability(plan, who, {.qk_norm = true, .mup = true}, notes);
+    note_adapters(plan, who, false, notes);
 }
 
 void experts(CommandLine& line, const Plan& plan) {

@@ -177,6 +177,7 @@ Result<Json> common(const Plan& plan, Notes& notes) {
     notes.push_back("training.dataset is torchtitan's own c4_test: name yours, and its tokenizer in hf_assets_path.");
     note_rest(plan, who, notes);
     note_stability(plan, who, {}, notes);
+    note_adapters(plan, who, false, notes);
     return json;
 }
 

@@ -210,6 +210,7 @@ Result<ExportedText> training_arguments_file(const Plan& plan) {
     }
     out.notes.push_back(
         fmt::format("The data and the sequence length ({}) are set in the script.", plan.data.sequence_length));
+    note_adapters(plan, "TrainingArguments", true, out.notes);
     out.text = to_json_text(json);
     return out;
 }

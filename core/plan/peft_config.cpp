@@ -158,4 +158,24 @@ Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& wha
     return read;
 }
 
+Result<void> require_same_adapter(const std::filesystem::path& folder, const Plan& plan) {
+    const std::filesystem::path path = folder / adapter_config_file;
+    const auto json = read_json(path, 4 * MiB);
+    if (!json) return tl::unexpected(json.error());
+    const auto read = adapter_from_peft(*json, path.string());
+    if (!read) return tl::unexpected(read.error());
+    const Adapter &theirs = read->adapter, &own = plan.adapter;
+    if (theirs.rank != own.rank) {
+        return bad_input("adapter.rank is {}, and that of {} is {}; set it to that", own.rank, path.string(),
+                         theirs.rank);
+    }
+    if (theirs.alpha != own.alpha || theirs.rank_stabilized != own.rank_stabilized) {
+        return bad_input(
+            "{} has lora_alpha {} and use_rslora {}, the plan adapter.alpha {} and adapter.rank_stabilized {}; make "
+            "them the same",
+            path.string(), theirs.alpha, theirs.rank_stabilized, own.alpha, own.rank_stabilized);
+    }
+    return {};
+}
+
 }  // namespace plimsoll

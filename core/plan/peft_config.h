@@ -2,6 +2,7 @@
 // PEFT's adapter_config.json of a LoRA adapter, both ways.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "core/base/json.h"
@@ -26,5 +27,8 @@ struct PeftAdapter {
 /// modules, ranks or scales of their own for some layers, a pattern in place of names. Dropout, which is for training
 /// alone, is passed over.
 Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& what);
+
+/// Error where adapter_config.json in the folder has another rank or scale than the plan's adapters.
+Result<void> require_same_adapter(const std::filesystem::path& folder, const Plan& plan);
 
 }  // namespace plimsoll

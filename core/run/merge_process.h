@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// Makes the folder `out` with the plan's model (model.weights, or its initial weights) and the adapter of the folder
-/// `adapter` added to it: model.safetensors, config.json and state.json, as a checkpoint has them. Error: the worker's
-/// sentence; nothing is left then.
+/// `adapter` added to it: model.safetensors and config.json, as a checkpoint has them. Error: the worker's sentence;
+/// nothing is left then.
 Result<void> merge_adapter(const Plan& plan, const std::filesystem::path& adapter, const std::filesystem::path& out);
 
 }  // namespace plimsoll

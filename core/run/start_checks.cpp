@@ -7,7 +7,7 @@
 #include "core/data/corpus.h"
 #include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
-#include "core/plan/parameters.h"
+#include "core/plan/peft_config.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
 #include "core/run/supervisor.h"
@@ -63,6 +63,7 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
     auto weights = check_weights(plan.model.weights, "model.weights", "a Hugging Face checkpoint");
     if (weights) weights = check_weights(plan.adapter.weights, "adapter.weights", "a PEFT adapter");
+    if (weights && !plan.adapter.weights.empty()) weights = require_same_adapter(plan.adapter.weights, plan);
     if (!weights) return weights;
     if (plan.layout.pp > 1) {
         if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());

@@ -55,6 +55,60 @@ TEST_F(EngineTest, FiveStepsOnTwoRanksThenResumeToEight) {
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(resumed["series"]["loss"][i], loss[i]);
 }
 
+TEST_F(EngineTest, AdaptersTrainResumeAndLeaveInPeftsFiles) {
+    const std::vector<std::string> adapters{"adapter.rank=4", "adapter.targets=q_proj,down_proj", "lr.kind=constant",
+                                            "lr.warmup_steps=0"};
+    const auto with_adapters = [&](std::vector<std::string> more) {
+        auto arguments = train(adapters);
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    ASSERT_EQ(plimsoll(with_adapters({"--steps", "6"})).code, 0);
+    const Json whole = json_of(plimsoll({"watch", path("run"), "--json", "loss"}))["series"]["loss"];
+    const std::string weights = contents_of(folder / "run/checkpoints/step-00000006/adapter_model.safetensors");
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/checkpoints/step-00000006/model.safetensors"));
+
+    // The same in two parts: the weights that do not train come by the seed again.
+    std::filesystem::rename(folder / "run", folder / "first");
+    ASSERT_EQ(plimsoll(with_adapters({"training.checkpoint_every=3", "--steps", "6"})).code, 0);
+    std::filesystem::remove_all(folder / "run/checkpoints/step-00000006");
+    const Output resumed = plimsoll({"train", "--resume", "--run", path("run"), "--steps", "7"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    const Json parts = json_of(plimsoll({"watch", path("run"), "--json", "loss"}))["series"]["loss"];
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(parts[i], whole[i]);
+
+    // Out: the adapters as they are, and added to the model.
+    const Output exported = plimsoll({"export", "peft", path("first"), "--out", path("adapter")});
+    ASSERT_EQ(exported.code, 0) << exported.err;
+    EXPECT_EQ(contents_of(folder / "adapter/adapter_model.safetensors"), weights);
+    EXPECT_EQ(json_of(Output{0, contents_of(folder / "adapter/adapter_config.json"), ""})["target_modules"],
+              Json({"q_proj", "down_proj"}));
+    ASSERT_EQ(plimsoll({"export", "hf", path("first"), "--out", path("merged")}).code, 0);
+    expect_refused({"export", "peft", path("first"), "--out", path("adapter")}, "is there already");
+
+    // In: an adapter on a model, which the merged one may be; what is merged again begins where they are.
+    expect_refused({"import", "peft", path("adapter"), "-o", path("plan.json")}, "name the model's folder with --base");
+    const Output imported =
+        plimsoll({"import", "peft", path("adapter"), "--base", path("merged"), "-o", path("plan.json")});
+    ASSERT_EQ(imported.code, 0) << imported.err;
+    const Json plan = json_of(Output{0, contents_of(folder / "plan.json"), ""});
+    EXPECT_EQ(plan["adapter"]["rank"], 4);
+    EXPECT_EQ(plan["adapter"]["targets"], "down_proj,q_proj");
+    EXPECT_EQ(plan["model"]["weights"], path("merged"));
+    const Output merged =
+        plimsoll({"import", "peft", path("adapter"), "--base", path("merged"), "--merge", path("twice")});
+    ASSERT_EQ(merged.code, 0) << merged.err;
+    EXPECT_EQ(contents_of(folder / "twice/model.safetensors").size(),
+              contents_of(folder / "merged/model.safetensors").size());
+    EXPECT_NE(contents_of(folder / "twice/model.safetensors"), contents_of(folder / "merged/model.safetensors"));
+    expect_refused({"import", "peft", path("adapter"), "--base", path("merged"), "--merge", path("twice")},
+                   "it is there");
+
+    // Another rank than the adapter's is refused before anything trains.
+    expect_refused({"train", path("plan.json"), "--run", path("other"), "--set", "adapter.rank=8"},
+                   "is 4; set it to that");
+}
+
 TEST_F(EngineTest, StopOfADetachedRunTakesTwoSecondsAtMostAndLeavesACheckpoint) {
     ASSERT_EQ(plimsoll(train({"--steps", "100000", "--detach"})).code, 0);
     const RunFolder run(folder / "run");

@@ -107,6 +107,10 @@ private:
         draw_numerics(plan);
         draw_recipe(plan);
         draw_stability(plan);
+        plan.adapter.rank = of({0, 0, 8});
+        plan.adapter.alpha = of_numbers({16, 32});
+        plan.adapter.rank_stabilized = coin();
+        plan.adapter.targets = coin() ? "all-linear" : "attention";
         const std::vector<std::string> releases = deepspeed_releases();
         plan.exports.deepspeed_release = coin() ? releases.front() : releases[random_() % releases.size()];
         return plan;

@@ -14,6 +14,7 @@
 #include "core/control/lr_schedule.h"
 #include "core/interop/deepspeed.h"
 #include "core/interop/export_target.h"
+#include "core/plan/adapter.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "tests/interop/random_plan.h"
@@ -127,7 +128,11 @@ private:
                  {"recompute", named(recompute_names, layout.recompute)},
                  {"zero_stage", plan.numerics.dtype != Dtype::Fp32 ? std::max<std::int64_t>(layout.zero_stage, 1)
                                                                    : layout.zero_stage},
-                 {"plan_zero_stage", layout.zero_stage}});
+                 {"plan_zero_stage", layout.zero_stage},
+                 {"adapter_rank", plan.adapter.rank},
+                 {"adapter_alpha", plan.adapter.alpha},
+                 {"adapter_rank_stabilized", plan.adapter.rank_stabilized},
+                 {"adapter_targets", target_modules(plan)}});
         }
     }
 

@@ -49,4 +49,10 @@ def read(path, plan):
         "bf16": (bool(config.bf16), plan["dtype"] == "bf16"),
         "fp16": (bool(config.fp16), plan["dtype"] == "fp16"),
         "gradient_checkpointing": (bool(config.gradient_checkpointing), plan["recompute"] != "none"),
-    }
+        "adapter": (config.adapter, "lora" if plan["adapter_rank"] else None),
+    } | ({
+        "lora_r": (config.lora_r, plan["adapter_rank"]),
+        "lora_alpha": (config.lora_alpha, plan["adapter_alpha"]),
+        "lora_target_modules": (config.lora_target_modules, plan["adapter_targets"]),
+        "peft_use_rslora": (bool(config.peft_use_rslora), plan["adapter_rank_stabilized"]),
+    } if plan["adapter_rank"] else {})

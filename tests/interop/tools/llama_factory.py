@@ -43,4 +43,10 @@ def read(path, plan):
         "recomputation": (not model.disable_gradient_checkpointing, plan["recompute"] != "none"),
         "deepspeed": (training.deepspeed is not None, plan["plan_zero_stage"] > 0),
         "stage": (finetuning.stage, "pt"),
-    }
+        "finetuning_type": (finetuning.finetuning_type, "lora" if plan["adapter_rank"] else "full"),
+    } | ({
+        "lora_rank": (finetuning.lora_rank, plan["adapter_rank"]),
+        "lora_alpha": (finetuning.lora_alpha, plan["adapter_alpha"]),
+        "lora_target": (finetuning.lora_target, plan["adapter_targets"]),
+        "use_rslora": (finetuning.use_rslora, plan["adapter_rank_stabilized"]),
+    } if plan["adapter_rank"] else {})
