@@ -141,6 +141,10 @@ Tensor Pipeline::forward(Decoder& decoder, const Tensor& input, const Batch& bat
         // Statistics of norms and attention are as many numbers as there are rows and heads, and stay exact.
         policy.min_elements =
             std::max<std::int64_t>(1024, layout.micro_batch * plan_.data.sequence_length * plan_.model.num_heads + 1);
+        // Weights that do not train look like activations to autograd.
+        for (const Tensor& parameter : decoder.parameters()) {
+            if (!parameter.requires_grad()) policy.parameters.push_back(parameter);
+        }
         saved.emplace(policy);
     }
     const Tensor residual = decoder.body(input, key);

@@ -326,7 +326,7 @@ Count packing_peak(const Plan& plan) {
     if (!plan.layout.compress_activations) return 0;
     const Sizes z(plan);
     const Count inner = share(z.inner(), z.own_experts.value());
-    return (plan.model.gated_mlp() ? 4 : 2) * inner + (z.e == 4 ? 1 : 4) * inner + 3 * z.hidden();
+    return (plan.model.gated_mlp() ? 4 : 2) * inner + (z.e == 4 ? 1 : 4) * inner + (adapts(plan) ? 4 : 3) * z.hidden();
 }
 
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }

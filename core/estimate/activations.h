@@ -113,7 +113,8 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
 Count before_first_gradient(const Plan& plan);
 
 /// With layout.compress_activations, what the last layer's forward holds while its MLP's tensors are packed: those, the
-/// copies that packing makes in fp32 (one of an fp32 tensor, two of a 16-bit one), and 3 H. 0 otherwise.
+/// copies that packing makes in fp32 (one of an fp32 tensor, two of a 16-bit one), and 3 H; with
+/// adapters 4, as W's product waits for theirs. 0 otherwise.
 Count packing_peak(const Plan& plan);
 
 /// Bytes of a value in the plan's dtype.
