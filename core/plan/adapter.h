@@ -29,6 +29,8 @@ std::vector<LayerMatrix> layer_matrices(const Model& model);
 
 /// Whether adapters train in place of the weights.
 inline bool adapts(const Plan& plan) { return plan.adapter.rank > 0; }
+/// The highest ZeRO stage that can be trained: weights beside adapters are whole on each data-parallel rank.
+inline std::int64_t most_zero_stage(const Plan& plan) { return adapts(plan) ? 2 : 3; }
 /// Of a matrix by its name in the layer.
 bool adapts(const Plan& plan, std::string_view module);
 /// Those of layer_matrices that get an adapter; empty without adapters.

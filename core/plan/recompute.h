@@ -9,6 +9,11 @@
 
 namespace plimsoll {
 
+/// Whether check_plan lets layout.recompute mlp pass: it knows norms before the sublayers and plain matrices alone.
+inline bool knows_recompute_mlp(const Plan& plan) {
+    return plan.model.norm_placement == NormPlacement::Pre && !plan.model.qk_norm && plan.adapter.rank == 0;
+}
+
 /// Whether the pipeline rank recomputes at all: layout.recompute_stages counts ranks, from the first, whatever chunks
 /// of the model they hold.
 inline bool rank_recomputes(const Layout& layout, Recompute mode, std::int64_t rank) {

@@ -38,7 +38,7 @@ Result<void> trainable_model(const Plan& plan) {
 
 Result<void> trainable_layout(const Plan& plan) {
     const Layout& layout = plan.layout;
-    if (adapts(plan) && layout.zero_stage >= 3) {
+    if (layout.zero_stage > most_zero_stage(plan)) {
         return bad_input(
             "this version trains adapters under layout.zero_stage 0 to 2 (estimate and export know 3): set it to 2, "
             "and "

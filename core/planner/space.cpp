@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/plan/adapter.h"
+#include "core/plan/recompute.h"
 #include "core/plan/schedule_kind.h"
 #include "core/schedule/schedule.h"
 
@@ -98,7 +100,7 @@ std::vector<ZeroChoice> zero_choices(const PlanRequest& request, const Division&
     const auto& choices = request.choices;
     std::vector<ZeroChoice> all;
     const bool cpu = request.plan.cluster.gpu == "cpu";
-    for (std::int64_t stage = 0; stage <= (division.pp > 1 ? 1 : 3); ++stage) {
+    for (std::int64_t stage = 0; stage <= (division.pp > 1 ? 1 : most_zero_stage(request.plan)); ++stage) {
         if (!allowed(choices.zero_stage, stage)) continue;
         for (const auto offload : {Offload::None, Offload::Cpu, Offload::Nvme}) {
             if (choices.offload_optimizer.empty() ? offload == Offload::Nvme
@@ -135,6 +137,7 @@ std::vector<Recompute> recompute_choices(const PlanRequest& request) {
     std::vector<Recompute> all;
     for (std::size_t i = 0; i < recompute_names.size(); ++i) {
         const auto mode = static_cast<Recompute>(i);
+        if (mode == Recompute::Mlp && !knows_recompute_mlp(request.plan)) continue;
         if (request.choices.recompute.empty() ? !(flash && mode == Recompute::Selective)
                                               : allowed(request.choices.recompute, mode))
             all.push_back(mode);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
+#include "core/plan/recompute.h"
 
 namespace plimsoll {
 
@@ -19,6 +21,7 @@ public:
     void offload();
     void kernels();
     void dtypes();
+    void adapters();
     void parallelism();
 
     std::vector<PlanChange> all;
@@ -47,7 +50,8 @@ void List::recomputation() {
         add("Recompute the attention core", {"layout.recompute=selective"},
             "score matrices are dropped and computed again in the backward: only the attention core's FLOPs come twice",
             selective);
-    if (layout_.recompute == Recompute::None || layout_.recompute == Recompute::Selective)
+    const bool less = layout_.recompute == Recompute::None || layout_.recompute == Recompute::Selective;
+    if (less && knows_recompute_mlp(plan_))
         add("Recompute norms and MLP", {"layout.recompute=mlp"},
             "a layer keeps its input, the MLP's, and what attention reads and gives; norms and the MLP up to its last "
             "product come again",
@@ -94,7 +98,7 @@ void List::sharding() {
         "travel once each",
         "parameters are shared out too and gathered for each forward and backward: 1.5 times the bytes travel"};
     if (layout_.dp * layout_.cp > 1)
-        for (std::int64_t stage = layout_.zero_stage + 1; stage <= 3; ++stage)
+        for (std::int64_t stage = layout_.zero_stage + 1; stage <= most_zero_stage(plan_); ++stage)
             add(fmt::format("ZeRO-{}", stage), {fmt::format("layout.zero_stage={}", stage)}, reasons[stage - 1], zero);
     if (layout_.tp > 1 && !layout_.sequence_parallel)
         add("Sequence parallel", {"layout.sequence_parallel=true"},
@@ -111,7 +115,7 @@ void List::offload() {
             "states and masters wait in host memory, where the update runs; gradients go down and parameters come up "
             "over PCIe",
             "ZeRO-Offload (Ren et al. 2021)");
-    if (layout_.offload_parameters == Offload::None && layout_.pp == 1)
+    if (layout_.offload_parameters == Offload::None && layout_.pp == 1 && !adapts(plan_))
         add("Parameters in host memory", with_stage(3, "layout.offload_parameters=cpu"),
             "each rank's shard comes over PCIe for each forward and backward",
             "ZeRO-Infinity (Rajbhandari et al. 2021)");
@@ -153,6 +157,19 @@ void List::dtypes() {
                     "Dettmers et al. 2022, 8-bit optimizers");
 }
 
+void List::adapters() {
+    // Of a model that begins from a checkpoint: one from scratch has nothing to adapt.
+    if (adapts(plan_) || plan_.model.weights.empty() || layer_matrices(plan_.model).empty()) return;
+    if (layout_.recompute == Recompute::Mlp || layout_.offload_parameters != Offload::None) return;
+    std::vector<std::string> settings{"adapter.rank=16"};
+    if (layout_.zero_stage > 2) settings.emplace_back("layout.zero_stage=2");
+    add_inexact(
+        "Adapters in place of all weights", std::move(settings),
+        "gradients, masters and moments of the adapters alone, and no input kept for a matrix without one; what "
+        "is learnt is of rank 16 a matrix",
+        "LoRA (Hu et al. 2021)");
+}
+
 void List::parallelism() {
     const auto degree = [&](const char* name, const char* key, std::int64_t now, const char* reason,
                             const char* source) {
@@ -192,6 +209,7 @@ std::vector<PlanChange> candidates(const Plan& plan) {
     list.offload();
     list.kernels();
     list.dtypes();
+    list.adapters();
     list.parallelism();
     return std::move(list.all);
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/plan/adapter.h"
 #include "core/plan/schedule_kind.h"
 #include "core/schedule/schedule.h"
 #include "tests/planner/requests.h"
@@ -53,7 +54,7 @@ Keys by_trying(const PlanRequest& request, std::int64_t gpus) {
                                     // Flash attention holds no scores to compute again.
                                     if (l.recompute == Recompute::Selective) continue;
                                     l.offload_optimizer = choice / 32 == 1 ? Offload::Cpu : Offload::None;
-                                    if (!check_plan(plan).empty()) continue;
+                                    if (!check_plan(plan).empty() || l.zero_stage > most_zero_stage(plan)) continue;
                                     if (pp > 1 && !make_schedule(l.schedule, {static_cast<int>(pp),
                                                                               static_cast<int>(l.accumulation),
                                                                               static_cast<int>(l.chunks)}))
@@ -63,11 +64,7 @@ Keys by_trying(const PlanRequest& request, std::int64_t gpus) {
     return all;
 }
 
-class SpaceOf : public testing::TestWithParam<std::tuple<const char*, std::int64_t, std::int64_t>> {};
-
-TEST_P(SpaceOf, IsWhatCheckPlanLetsPass) {
-    const auto [preset, gpus, batch] = GetParam();
-    auto request = request_for(preset, gpus, batch);
+void expect_what_passes(PlanRequest request, std::int64_t gpus) {
     request.plan.model.num_layers = 4;
     Keys listed;
     for (const auto& layout : all_layouts(request, gpus)) {
@@ -79,6 +76,26 @@ TEST_P(SpaceOf, IsWhatCheckPlanLetsPass) {
     }
     EXPECT_EQ(listed, by_trying(request, gpus));
     EXPECT_GT(listed.size(), 20u);
+}
+
+class SpaceOf : public testing::TestWithParam<std::tuple<const char*, std::int64_t, std::int64_t>> {};
+
+TEST_P(SpaceOf, IsWhatCheckPlanLetsPass) {
+    const auto [preset, gpus, batch] = GetParam();
+    auto request = request_for(preset, gpus, batch);
+    expect_what_passes(request, gpus);
+}
+
+TEST(Space, KnowsWhatNormsAndAdaptersRuleOut) {
+    auto request = request_for("llama-7b", 4, 4);
+    request.plan.model.qk_norm = true;
+    expect_what_passes(request, 4);
+    request.plan.model.qk_norm = false;
+    request.plan.model.norm_placement = NormPlacement::Sandwich;
+    expect_what_passes(request, 4);
+    request.plan.model.norm_placement = NormPlacement::Pre;
+    request.plan.adapter.rank = 8;
+    expect_what_passes(request, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SpaceOf,

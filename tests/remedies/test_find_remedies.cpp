@@ -171,6 +171,25 @@ TEST(Remedies, NothingIsOfferedThatTheHardwareCannotDo) {
         for (const auto& setting : remedy.settings) EXPECT_THAT(setting, testing::Not(testing::HasSubstr("offload")));
 }
 
+TEST(Remedies, AdaptersAreForModelsThatBeginFromACheckpoint) {
+    const Plan scratch = too_large();
+    EXPECT_EQ(find(find_remedies(scratch, estimated(scratch)), "Adapters in place of all weights"), nullptr);
+    Plan tuned = scratch;
+    tuned.model.weights = "/models/llama-7b";
+    const auto found = find_remedies(tuned, estimated(tuned));
+    const Remedy* adapters = find(found, "Adapters in place of all weights");
+    ASSERT_NE(adapters, nullptr);
+    EXPECT_FALSE(adapters->exact);
+    EXPECT_LT(adapters->slowdown, 0) << "no gradients of weights";
+    // 16 B a parameter but for the weights' own two, and what their matrices keep.
+    EXPECT_GT(adapters->saves, 14 * 6'700'000'000);
+    tuned.adapter.rank = 16;
+    const auto more = find_remedies(tuned, estimated(tuned));
+    EXPECT_EQ(find(more, "Adapters in place of all weights"), nullptr);
+    EXPECT_EQ(find(more, "ZeRO-3"), nullptr) << "adapters train under ZeRO-2 at most";
+    EXPECT_EQ(find(more, "Recompute norms and MLP"), nullptr);
+}
+
 TEST(Remedies, AreFoundWithinFiftyMilliseconds) {
     for (const Plan& plan : plans_that_do_not_fit()) {
         const auto estimate = estimated(plan);
