@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/checkpoint/stored_checkpoint.h"
 #include "core/data/corpus.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
@@ -34,23 +35,24 @@ std::int64_t checkpoints_at(const fs::path& place) {
     return count;
 }
 
-/// The folder is there and looks like a checkpoint; whether it fits the model is seen when it is read.
-Result<void> check_weights(const std::string& folder) {
-    if (folder.empty()) return {};
+/// What is there looks like a checkpoint; whether it fits the model is seen when it is read.
+Result<void> check_weights(const std::string& place) {
+    if (place.empty()) return {};
     std::error_code error;
-    if (!fs::is_directory(folder, error)) {
+    if (!fs::exists(place, error)) {
         return bad_input(
-            "there is no folder {} (model.weights); give the folder of a Hugging Face checkpoint, or leave it empty "
-            "for fresh weights",
-            folder);
+            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh "
+            "weights",
+            place);
     }
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() == ".safetensors") return {};
     }
+    if (find_checkpoint(place)) return {};
     return bad_input(
-        "the folder {} (model.weights) holds no .safetensors file that can be seen; give the folder of a Hugging Face "
-        "checkpoint",
-        folder);
+        "the folder {} (model.weights) holds no .safetensors file that can be seen, and no checkpoint of PyTorch or "
+        "DeepSpeed; give the folder of a Hugging Face checkpoint",
+        place);
 }
 
 }  // namespace
