@@ -4,6 +4,7 @@
 
 #include "app/cli/plan_arguments.h"
 #include "app/cli/terminal.h"
+#include "core/interop/checkpoint_counts.h"
 #include "core/interop/deepspeed_import.h"
 #include "core/interop/gguf_model.h"
 #include "core/interop/process_config.h"
@@ -98,7 +99,7 @@ Result<int> import_peft(const Arguments& arguments) {
     return 0;
 }
 
-std::string counts_report(const SafetensorsCounts& counts) {
+std::string counts_report(const DtypeCounts& counts) {
     std::string text;
     const auto line = [&](const DtypeCount& each, std::string_view name) {
         text += fmt::format(
@@ -111,7 +112,7 @@ std::string counts_report(const SafetensorsCounts& counts) {
 }
 
 /// A tied head may be stored or not: both counts are the model's.
-std::string compared(const SafetensorsCounts& counts, const Model& model) {
+std::string compared(const DtypeCounts& counts, const Model& model) {
     const ParameterCounts planned = count_parameters(model);
     if (counts.total.parameters == planned.total) return "as many parameters as the model of config.json";
     if (model.tied_head && counts.total.parameters == planned.total + planned.input_embedding)
@@ -120,25 +121,53 @@ std::string compared(const SafetensorsCounts& counts, const Model& model) {
                        format_count(counts.total.parameters));
 }
 
-Result<int> import_safetensors(const Arguments& arguments) {
-    const auto counts = count_safetensors(arguments.config);
-    if (!counts) return tl::unexpected(counts.error());
+/// The counts (`report`, or `json` where that is asked), beside those of the model in `config`, whose plan -o writes.
+Result<int> report_counts(const Arguments& arguments, const DtypeCounts& counts, const std::filesystem::path& config,
+                          const std::string& report, const Json& json) {
     const bool wanted = !arguments.output.empty();
-    if (wanted && counts->config.empty())
+    if (wanted && config.empty())
         return bad_input("there is no config.json beside {}: the tensors alone say no model", arguments.config);
-    const auto model =
-        counts->config.empty() ? Result<Model>(bad_input("no config.json")) : import_hf_config(counts->config);
+    const auto model = config.empty() ? Result<Model>(bad_input("no config.json")) : import_hf_config(config);
     if (wanted && !model) return tl::unexpected(model.error());
     if (wanted) {
         std::error_code ignored;
-        if (std::filesystem::equivalent(arguments.output, counts->config, ignored))
+        if (std::filesystem::equivalent(arguments.output, config, ignored))
             return bad_input("{} is the config itself: name another file for the plan", arguments.output);
         if (auto written = write_plan_of(arguments, *model); !written) return written;
     }
-    say(arguments.json ? to_json(*counts).dump(2) + "\n" : counts_report(*counts));
-    if (model) note(compared(*counts, *model));
-    if (!model && !counts->config.empty()) note(model.error().message);
+    say(arguments.json ? json.dump(2) + "\n" : report);
+    if (model) note(compared(counts, *model));
+    if (!model && !config.empty()) note(model.error().message);
     return 0;
+}
+
+Result<int> import_safetensors(const Arguments& arguments) {
+    const auto counts = count_safetensors(arguments.config);
+    if (!counts) return tl::unexpected(counts.error());
+    return report_counts(arguments, *counts, counts->config, counts_report(*counts), to_json(*counts));
+}
+
+std::string checkpoint_report(const CheckpointCounts& counts) {
+    std::string text = fmt::format("{}: {}, {} file{}\n", printable(counts.place.string()), counts.kind, counts.files,
+                                   counts.files == 1 ? "" : "s");
+    text += counts_report(counts);
+    if (counts.step) text += fmt::format("  step {}\n", format_count(*counts.step));
+    if (!counts.states.empty())
+        text += fmt::format("  optimizer states: {}\n", printable(fmt::format("{}", fmt::join(counts.states, ", "))));
+    return text;
+}
+
+Result<int> import_checkpoint(const Arguments& arguments) {
+    const auto counts = count_checkpoint(arguments.config);
+    if (!counts) return tl::unexpected(counts.error());
+    const auto written =
+        report_counts(arguments, *counts, counts->config, checkpoint_report(*counts), to_json(*counts));
+    if (written && counts->kind != "safetensors") {
+        note(fmt::format(
+            "a run starts from these weights with --set model.weights={}; the optimizer's states are not taken",
+            arguments.config));
+    }
+    return written;
 }
 
 Result<int> import_from_deepspeed(Arguments& arguments) {
@@ -222,6 +251,17 @@ void add_import(CLI::App& app, Work& work) {
         ->type_name("DIR");
     add_output(*peft, *adapter);
     peft->callback([adapter, &work] { work = [adapter] { return import_peft(*adapter); }; });
+
+    CLI::App* checkpoint = add_command(
+        *command, "checkpoint",
+        "What a checkpoint of PyTorch (torch.save, torch.distributed.checkpoint) or DeepSpeed (ZeRO, "
+        "universal) holds: kind, parameters by dtype, step, optimizer states, without loading them; with -o "
+        "also the plan of the config.json that lies with it. A run starts from it by model.weights");
+    const auto stored = std::make_shared<Arguments>();
+    checkpoint->add_option("FILE_OR_FOLDER", stored->config, "The checkpoint")->required();
+    checkpoint->add_option("-o,--output", stored->output, "Plan file to write")->type_name("PLAN");
+    checkpoint->add_flag("--json", stored->json, "As JSON");
+    checkpoint->callback([stored, &work] { work = [stored] { return import_checkpoint(*stored); }; });
 
     CLI::App* deepspeed =
         add_command(*command, "deepspeed",

@@ -8,8 +8,11 @@
 #include "app/cli/records_server.h"
 #include "app/cli/terminal.h"
 #include "core/base/file_io.h"
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/records_export.h"
+#include "core/interop/records_steps.h"
+#include "core/interop/wandb.h"
 #include "core/run/run_telemetry.h"
 
 namespace plimsoll::cli {
@@ -33,13 +36,29 @@ std::filesystem::path event_file(const std::filesystem::path& folder, const std:
     return folder / fmt::format("events.out.tfevents.0.{}", run);
 }
 
-Result<int> write(const SeriesStore& store, RecordFormat format, const std::string& run, const Arguments& arguments) {
+/// What --to needs -o for; nothing where standard output will do.
+std::optional<std::string> needs_output(RecordFormat format) {
+    if (format == RecordFormat::TensorBoard)
+        return "--to tensorboard needs a folder: give one with -o, and open it with tensorboard --logdir";
+    if (format == RecordFormat::Wandb)
+        return "--to wandb needs a folder: give one with -o, and send it with wandb sync";
+    if (format == RecordFormat::Parquet) return "--to parquet needs a file: give one with -o";
+    return std::nullopt;
+}
+
+/// The run with its plan as W&B's config.
+WandbRun wandb_run(const SeriesStore& store, const RunFolder& run) {
+    WandbRun offline;
+    offline.name = run.name();
+    offline.started = first_time(store);
+    if (auto plan = read_json(run.plan_path()); plan && plan->is_object()) offline.config = *std::move(plan);
+    return offline;
+}
+
+Result<int> write(const SeriesStore& store, RecordFormat format, const RunFolder& run, const Arguments& arguments) {
     if (arguments.output.empty()) {
-        if (format == RecordFormat::TensorBoard) {
-            return bad_input(
-                "--to tensorboard needs a folder: give one with -o, and open it with tensorboard --logdir");
-        }
-        auto written = export_records(store, format, run, [](std::string_view bytes) -> Result<void> {
+        if (const auto missing = needs_output(format)) return bad_input("{}", *missing);
+        auto written = export_records(store, format, run.name(), [](std::string_view bytes) -> Result<void> {
             say(bytes);
             return {};
         });
@@ -47,16 +66,19 @@ Result<int> write(const SeriesStore& store, RecordFormat format, const std::stri
         return 0;
     }
     std::filesystem::path path = arguments.output;
-    if (format == RecordFormat::TensorBoard) {
+    const WandbRun offline = wandb_run(store, run);
+    if (format == RecordFormat::TensorBoard) path = event_file(path, run.name());
+    if (format == RecordFormat::Wandb) path /= wandb_file(offline);
+    if (format == RecordFormat::TensorBoard || format == RecordFormat::Wandb) {
         std::error_code error;
-        std::filesystem::create_directories(path, error);
-        if (error) return failed("cannot make the folder {}: {}", path.string(), error.message());
-        path = event_file(path, run);
+        std::filesystem::create_directories(path.parent_path(), error);
+        if (error) return failed("cannot make the folder {}: {}", path.parent_path().string(), error.message());
     }
     auto file = FileWriter::create(path);
     if (!file) return tl::unexpected(file.error());
-    auto written = export_records(store, format, run,
-                                  [&](std::string_view bytes) { return file->write(bytes.data(), bytes.size()); });
+    const auto sink = [&](std::string_view bytes) { return file->write(bytes.data(), bytes.size()); };
+    auto written = format == RecordFormat::Wandb ? export_wandb(store, offline, sink)
+                                                 : export_records(store, format, run.name(), sink);
     if (written) written = file->finish();
     if (!written) return tl::unexpected(written.error());
     say(fmt::format("{}\n", path.string()));
@@ -84,7 +106,7 @@ Result<int> records(const Arguments& arguments) {
     if (telemetry.series().series().empty() && telemetry.series().events().empty()) {
         return bad_input("{} has recorded nothing: let it train for a step", run->name());
     }
-    return write(telemetry.series(), *format, run->name(), arguments);
+    return write(telemetry.series(), *format, *run, arguments);
 }
 
 }  // namespace
@@ -94,8 +116,11 @@ void add_records(CLI::App& app, Work& work) {
     const auto arguments = std::make_shared<Arguments>();
     command->add_option("RUN", arguments->run, "A run's name, its folder, or latest")->required();
     command
-        ->add_option("--to", arguments->to,
-                     "csv, jsonl, tensorboard (a folder), or prometheus (last values, for a textfile collector)")
+        ->add_option(
+            "--to", arguments->to,
+            "csv, jsonl, parquet (a file), tensorboard (a folder; inside of DIR for aim convert tensorboard "
+            "--logdir DIR), wandb (a folder, an offline run for wandb sync), or prometheus (last values, for a "
+            "textfile collector)")
         ->type_name("FORMAT")
         ->capture_default_str();
     command->add_option("-o,--output", arguments->output, "File or folder to write; standard output without it")

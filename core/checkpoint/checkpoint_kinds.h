@@ -13,7 +13,8 @@ Result<StoredCheckpoint> open_distributed(const std::filesystem::path& folder);
 Result<StoredCheckpoint> open_universal(const std::filesystem::path& folder);
 Result<StoredCheckpoint> open_zero(const std::filesystem::path& folder);
 
-/// Puts a tensor with the weights or with the optimizer's states, by its name ("optimizer.state.NAME.exp_avg").
+/// Puts a tensor with the weights or with the optimizer's states, by its name ("optimizer.state.NAME.exp_avg"), or
+/// with neither ("train_state.step").
 void sort_in(StoredTensor tensor, StoredCheckpoint& checkpoint);
 
 /// A name that leads to no other folder.

@@ -127,6 +127,10 @@ std::vector<std::string> files_named(const fs::path& folder, std::string_view be
 void sort_in(StoredTensor tensor, StoredCheckpoint& checkpoint) {
     constexpr std::array<std::string_view, 6> optimizers{
         "optimizer.", "optim.", "optimizers.", "optimizer_state.", "optimizer_states.", "optimizer_state_dict."};
+    // What says how far a run was, and no weight of a model.
+    for (const std::string_view other : {"train_state.", "lr_scheduler", "dataloader.", "rng_state"}) {
+        if (tensor.name.starts_with(other)) return;
+    }
     const auto owner = std::find_if(optimizers.begin(), optimizers.end(),
                                     [&](std::string_view each) { return tensor.name.starts_with(each); });
     if (owner == optimizers.end()) {

@@ -4,9 +4,11 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "core/checkpoint/stored_checkpoint.h"
 #include "core/engine/decoder.h"
 #include "core/engine/file_io.h"
 #include "core/engine/safetensors.h"
+#include "core/engine/stored_weights.h"
 
 namespace plimsoll::engine {
 
@@ -17,6 +19,11 @@ namespace {
 constexpr const char* single_file = "model.safetensors";
 constexpr const char* index_file = "model.safetensors.index.json";
 
+bool has_safetensors(const fs::path& folder) {
+    std::error_code error;
+    return fs::exists(folder / single_file, error) || fs::exists(folder / index_file, error);
+}
+
 /// The files of the checkpoint. Names in an index come from elsewhere: only plain ones inside the folder are opened.
 Result<std::set<std::string>> files_of(const fs::path& folder) {
     std::error_code error;
@@ -25,8 +32,10 @@ Result<std::set<std::string>> files_of(const fs::path& folder) {
     }
     if (fs::exists(folder / single_file, error)) return std::set<std::string>{single_file};
     if (!fs::exists(folder / index_file, error)) {
-        return bad_input("model.weights: {} has neither {} nor {}; save the checkpoint with safetensors",
-                         folder.string(), single_file, index_file);
+        return bad_input(
+            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with "
+            "safetensors",
+            folder.string(), single_file, index_file);
     }
     const auto index = read_json(folder / index_file, 64 * MiB);
     if (!index) return tl::unexpected(index.error());
@@ -106,10 +115,17 @@ private:
 
 Result<NamedTensors> read_hf_weights(const fs::path& folder, const Plan& plan) {
     return without_exceptions("read " + folder.string(), [&]() -> Result<NamedTensors> {
-        const auto files = files_of(folder);
-        if (!files) return tl::unexpected(files.error());
         NamedTensors weights;
         Taker taker(plan, weights);
+        if (!has_safetensors(folder) && find_checkpoint(folder)) {
+            const auto take = [&](const std::string& name, const torch::Tensor& tensor) {
+                return taker.take(name, tensor);
+            };
+            if (auto read = each_stored_weight(folder, plan, take); !read) return tl::unexpected(read.error());
+            return weights;
+        }
+        const auto files = files_of(folder);
+        if (!files) return tl::unexpected(files.error());
         for (const std::string& file : *files) {
             auto read = read_safetensors(folder / file);
             if (!read) return tl::unexpected(read.error());

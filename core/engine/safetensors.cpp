@@ -29,14 +29,6 @@ constexpr std::array<std::pair<std::string_view, torch::ScalarType>, 16> dtypes{
     {"U64", torch::kUInt64},
 }};
 
-/// Of a name that the header's reader let through.
-torch::ScalarType dtype_named(std::string_view name) {
-    const auto found =
-        std::find_if(dtypes.begin(), dtypes.end(), [&](const auto& entry) { return entry.first == name; });
-    TORCH_CHECK(found != dtypes.end(), "no dtype ", name);
-    return found->second;
-}
-
 std::string_view name_of(torch::ScalarType dtype) {
     const auto found =
         std::find_if(dtypes.begin(), dtypes.end(), [&](const auto& entry) { return entry.second == dtype; });
@@ -83,6 +75,13 @@ Result<NamedTensors> read_from(const FileReader& file, const std::string& what, 
 }
 
 }  // namespace
+
+torch::ScalarType dtype_named(std::string_view name) {
+    const auto found =
+        std::find_if(dtypes.begin(), dtypes.end(), [&](const auto& entry) { return entry.first == name; });
+    TORCH_CHECK(found != dtypes.end(), "no dtype ", name);
+    return found->second;
+}
 
 Result<void> write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                                const Metadata& metadata) {

@@ -27,4 +27,7 @@ Result<void> write_safetensors(const std::filesystem::path& path, const NamedTen
 /// document. The error names the file, the tensor and the rule.
 Result<NamedTensors> read_safetensors(const std::filesystem::path& path, Metadata* metadata = nullptr);
 
+/// LibTorch's dtype of a name that a header's reader let through ("BF16").
+torch::ScalarType dtype_named(std::string_view name);
+
 }  // namespace plimsoll::engine

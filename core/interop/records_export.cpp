@@ -5,6 +5,10 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/interop/parquet.h"
+#include "core/interop/records_steps.h"
+#include "core/interop/wandb.h"
+
 namespace plimsoll {
 
 namespace {
@@ -84,36 +88,14 @@ Result<void> jsonl(const SeriesStore& store, Lines& lines) {
 
 /// Steps in order, all series of a step together, as TensorBoard expects them.
 Result<void> tensorboard(const SeriesStore& store, Lines& lines) {
-    struct Cursor {
-        const std::string* name;
-        const Pyramid* series;
-        std::size_t at = 0;
-    };
-    std::vector<Cursor> cursors;
-    double start = 0;
-    for (const auto& [name, series] : store.series()) {
-        if (series.size() == 0) continue;
-        start = start == 0 ? series.time(0) : std::min(start, series.time(0));
-        cursors.push_back({&name, &series});
-    }
-    if (auto head = lines.add(tensorboard_frame(tensorboard_header(start))); !head) return head;
+    if (auto head = lines.add(tensorboard_frame(tensorboard_header(first_time(store)))); !head) return head;
     std::vector<TensorBoardScalar> scalars;
-    while (true) {
-        std::uint64_t step = UINT64_MAX;
-        for (const Cursor& each : cursors) {
-            if (each.at < each.series->size()) step = std::min(step, each.series->step(each.at));
-        }
-        if (step == UINT64_MAX) break;
-        double time = 0;
+    const auto each = [&](const RecordedStep& step) {
         scalars.clear();
-        for (Cursor& each : cursors) {
-            if (each.at >= each.series->size() || each.series->step(each.at) != step) continue;
-            time = std::max(time, each.series->time(each.at));
-            scalars.push_back({*each.name, each.series->value(each.at)});
-            ++each.at;
-        }
-        if (auto added = lines.add(tensorboard_frame(tensorboard_scalars(step, time, scalars))); !added) return added;
-    }
+        for (const auto& [name, value] : step.values) scalars.push_back({*name, value});
+        return lines.add(tensorboard_frame(tensorboard_scalars(step.step, step.time, scalars)));
+    };
+    if (auto written = for_each_step(store, each); !written) return written;
     for (const Event& event : store.events()) {
         if (auto added = lines.add(
                 tensorboard_frame(tensorboard_text(event.step, event.time, "events/" + event.kind, event.sentence)));
@@ -121,6 +103,27 @@ Result<void> tensorboard(const SeriesStore& store, Lines& lines) {
             return added;
     }
     return {};
+}
+
+Result<void> parquet(const SeriesStore& store, const std::string& run, const RecordSink& sink) {
+    ParquetWriter writer({{"series", ParquetType::Text},
+                          {"step", ParquetType::Int64},
+                          {"time", ParquetType::Double},
+                          {"value", ParquetType::Double},
+                          {"unit", ParquetType::Text}},
+                         sink);
+    for (const auto& [name, series] : store.series()) {
+        const std::string unit = store.unit(name);
+        for (std::size_t i = 0; i < series.size(); ++i) {
+            writer.put(std::string_view(name));
+            writer.put(static_cast<std::int64_t>(series.step(i)));
+            writer.put(series.time(i));
+            writer.put(series.value(i));
+            writer.put(std::string_view(unit));
+            if (auto ended = writer.end_row(); !ended) return ended;
+        }
+    }
+    return writer.finish({{"run", run}});
 }
 
 std::string metric_name(std::string_view series) {
@@ -179,6 +182,14 @@ Result<void> export_records(const SeriesStore& store, RecordFormat format, const
         case RecordFormat::Prometheus:
             written = prometheus(store, run, lines);
             break;
+        case RecordFormat::Parquet:
+            return parquet(store, run, sink);
+        case RecordFormat::Wandb: {
+            WandbRun offline;
+            offline.name = run;
+            offline.started = first_time(store);
+            return export_wandb(store, offline, sink);
+        }
     }
     return written ? lines.flush() : written;
 }

@@ -17,14 +17,17 @@ enum class RecordFormat {
     Jsonl,        ///< an object a line: points, then events
     TensorBoard,  ///< an event file (scalars; the run's events as text)
     Prometheus,   ///< the last value of each series, text exposition format 0.0.4
+    Parquet,      ///< columns series, step (int64), time, value (double), unit: a row a point
+    Wandb,        ///< an offline run of Weights & Biases (wandb.h)
 };
-inline constexpr std::array<std::string_view, 4> record_format_names{"csv", "jsonl", "tensorboard", "prometheus"};
+inline constexpr std::array<std::string_view, 6> record_format_names{"csv",        "jsonl",   "tensorboard",
+                                                                     "prometheus", "parquet", "wandb"};
 
 /// Takes the next piece of the file.
 using RecordSink = std::function<Result<void>(std::string_view piece)>;
 
-/// `run` names the run in Prometheus' labels. Values that are not finite are written as NaN and Infinity (in JSON as
-/// strings). The first error of the sink ends it.
+/// `run` names the run in Prometheus' labels, in Parquet's metadata and in W&B. Values that are not finite are written
+/// as NaN and Infinity (in JSON as strings). The first error of the sink ends it.
 Result<void> export_records(const SeriesStore& store, RecordFormat format, const std::string& run,
                             const RecordSink& sink);
 

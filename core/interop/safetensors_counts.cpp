@@ -81,9 +81,7 @@ public:
     }
 
     SafetensorsCounts finish() {
-        for (const auto& [dtype, each] : by_dtype_) counts.dtypes.push_back(each);
-        std::stable_sort(counts.dtypes.begin(), counts.dtypes.end(),
-                         [](const DtypeCount& a, const DtypeCount& b) { return a.bytes > b.bytes; });
+        static_cast<DtypeCounts&>(counts) = counter_.counts();
         return std::move(counts);
     }
 
@@ -95,18 +93,10 @@ private:
         // The header's reader has held the product against the tensor's bytes, but not that of a tensor without any.
         std::int64_t elements = place.bytes() == 0 ? 0 : 1;
         for (const std::int64_t size : place.shape) elements *= place.bytes() == 0 ? 1 : size;
-        DtypeCount& each = by_dtype_[place.dtype];
-        each.dtype = place.dtype;
-        for (DtypeCount* sum : {&each, &counts.total}) {
-            ++sum->tensors;
-            if (__builtin_add_overflow(sum->parameters, elements, &sum->parameters) ||
-                __builtin_add_overflow(sum->bytes, static_cast<Bytes>(place.bytes()), &sum->bytes))
-                return bad_input("the tensors have more elements than 64 bits can count");
-        }
-        return {};
+        return counter_.add(place.dtype, elements, static_cast<Bytes>(place.bytes()));
     }
 
-    std::map<std::string, DtypeCount> by_dtype_;
+    DtypeCounter counter_;
 };
 
 Result<std::vector<fs::path>> files_of(const fs::path& folder, const WeightMap& index) {
@@ -168,14 +158,8 @@ Result<SafetensorsCounts> count_safetensors(const fs::path& path) {
 }
 
 Json to_json(const SafetensorsCounts& counts) {
-    const auto json_of = [](const DtypeCount& each) {
-        return Json{{"tensors", each.tensors}, {"parameters", each.parameters}, {"bytes", each.bytes}};
-    };
-    Json dtypes = Json::object();
-    for (const DtypeCount& each : counts.dtypes) dtypes[each.dtype] = json_of(each);
-    Json json = json_of(counts.total);
+    Json json = to_json(static_cast<const DtypeCounts&>(counts));
     json["files"] = counts.files.size();
-    json["dtypes"] = std::move(dtypes);
     return json;
 }
 

@@ -2,28 +2,17 @@
 // How many parameters safetensors files hold, from their headers alone.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/base/units.h"
+#include "core/interop/dtype_counts.h"
 
 namespace plimsoll {
 
-struct DtypeCount {
-    std::string dtype;  ///< as the format names it: "BF16"
-    std::int64_t tensors = 0;
-    std::int64_t parameters = 0;
-    Bytes bytes = 0;
-};
-
-struct SafetensorsCounts {
+struct SafetensorsCounts : DtypeCounts {
     std::vector<std::filesystem::path> files;
-    std::vector<DtypeCount> dtypes;  ///< the most bytes first
-    DtypeCount total;
     std::filesystem::path config;  ///< the config.json beside them; empty where there is none
 };
 

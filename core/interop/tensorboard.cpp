@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorBoard's event files, on the wire format of protocol buffers.
-#include <bit>
-
+#include "core/interop/protobuf.h"
 #include "core/interop/records_export.h"
 #include "core/telemetry/frame.h"
 
@@ -16,37 +15,10 @@ constexpr std::uint32_t metadata_plugin = 1, plugin_name = 1;
 constexpr std::uint32_t tensor_dtype = 1, tensor_shape = 2, tensor_string = 8, shape_dim = 2, dim_size = 1;
 constexpr std::uint64_t dt_string = 7;
 
-enum class Wire : std::uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
-
-void put_varint(std::string& out, std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out += static_cast<char>((value & 0x7F) | 0x80);
-    out += static_cast<char>(value);
-}
-
-void put_key(std::string& out, std::uint32_t field, Wire wire) {
-    put_varint(out, (field << 3) | static_cast<std::uint32_t>(wire));
-}
-
-void put_number(std::string& out, std::uint32_t field, std::uint64_t value) {
-    put_key(out, field, Wire::Varint);
-    put_varint(out, value);
-}
-
-void put_bytes(std::string& out, std::uint32_t field, std::string_view bytes) {
-    put_key(out, field, Wire::Bytes);
-    put_varint(out, bytes.size());
-    out += bytes;
-}
-
-void put_double(std::string& out, std::uint32_t field, double value) {
-    put_key(out, field, Wire::Fixed64);
-    put_f64(out, value);
-}
-
-void put_float(std::string& out, std::uint32_t field, float value) {
-    put_key(out, field, Wire::Fixed32);
-    put_u32(out, std::bit_cast<std::uint32_t>(value));
-}
+using protobuf::put_bytes;
+using protobuf::put_double;
+using protobuf::put_float;
+using protobuf::put_number;
 
 std::uint32_t masked_crc(std::string_view bytes) {
     const std::uint32_t crc = crc32c(bytes);

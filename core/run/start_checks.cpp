@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/checkpoint/stored_checkpoint.h"
 #include "core/data/corpus.h"
 #include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
@@ -35,19 +36,24 @@ std::int64_t checkpoints_at(const fs::path& place) {
     return count;
 }
 
-/// The folder is there and looks like a checkpoint; whether it fits the model is seen when it is read.
-Result<void> check_weights(const std::string& folder, const char* key, const char* what) {
-    if (folder.empty()) return {};
+/// What is there looks like a checkpoint; whether it fits the model is seen when it is read.
+Result<void> check_weights(const std::string& place) {
+    if (place.empty()) return {};
     std::error_code error;
-    if (!fs::is_directory(folder, error)) {
-        return bad_input("there is no folder {} ({}); give the folder of {}, or leave it empty for fresh weights",
-                         folder, key, what);
+    if (!fs::exists(place, error)) {
+        return bad_input(
+            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh "
+            "weights",
+            place);
     }
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() == ".safetensors") return {};
     }
-    return bad_input("the folder {} ({}) holds no .safetensors file that can be seen; give the folder of {}", folder,
-                     key, what);
+    if (find_checkpoint(place)) return {};
+    return bad_input(
+        "the folder {} (model.weights) holds no .safetensors file that can be seen, and no checkpoint of PyTorch or "
+        "DeepSpeed; give the folder of a Hugging Face checkpoint",
+        place);
 }
 
 }  // namespace
@@ -61,8 +67,7 @@ Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
 Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
-    auto weights = check_weights(plan.model.weights, "model.weights", "a Hugging Face checkpoint");
-    if (weights) weights = check_weights(plan.adapter.weights, "adapter.weights", "a PEFT adapter");
+    auto weights = check_weights(plan.model.weights);
     if (weights && !plan.adapter.weights.empty()) weights = require_same_adapter(plan.adapter.weights, plan);
     if (!weights) return weights;
     if (plan.layout.pp > 1) {

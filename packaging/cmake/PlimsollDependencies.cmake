@@ -8,6 +8,7 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(zstd REQUIRED)
 
 # Debian builds cpp-httplib with TLS and compression, and its classes have other members without these definitions.
 add_library(plimsoll_httplib INTERFACE)

@@ -7,6 +7,7 @@
 #include "core/plan/plan_io.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/writer.h"
+#include "tests/checkpoint/some_torch_file.h"
 #include "tests/cli/program.h"
 #include "tests/interop/some_checkpoint.h"
 #include "tests/interop/some_gguf.h"
@@ -80,6 +81,27 @@ TEST_F(InteropTest, LintEndsWithItsVerdict) {
 TEST_F(InteropTest, RecordsNeedARunAndAFormat) {
     expect_refused({"records", "no-such-run"}, "no-such-run");
     expect_refused({"records", "latest", "--to", "tensorbord"}, "did you mean \"tensorboard\"?");
+}
+
+TEST_F(InteropTest, RecordsGoIntoFilesOfOtherTools) {
+    const auto run = RunFolder::create(folder / "run", plan_from_argument("cpu-demo")->plan, false);
+    ASSERT_TRUE(run) << run.error().message;
+    auto writer = TelemetryWriter::open(run->telemetry_path(0));
+    ASSERT_TRUE(writer->points(1, 1000, {{"loss", 2.5}}));
+    for (const char* format : {"tensorboard", "parquet", "wandb"})
+        expect_refused({"records", path("run"), "--to", format}, "give one with -o");
+    const Output parquet = plimsoll({"records", path("run"), "--to", "parquet", "-o", path("run.parquet")});
+    EXPECT_EQ(parquet.code, 0) << parquet.err;
+    EXPECT_THAT(contents_of(folder / "run.parquet"),
+                ::testing::AllOf(::testing::StartsWith("PAR1"), ::testing::EndsWith("PAR1")));
+    const Output wandb = plimsoll({"records", path("run"), "--to", "wandb", "-o", path("offline")});
+    EXPECT_EQ(wandb.code, 0) << wandb.err;
+    EXPECT_THAT(wandb.out,
+                ::testing::ContainsRegex("/offline/offline-run-19700101_001640-[0-9a-z]+/run-[0-9a-z]+.wandb"));
+    const std::string log = contents_of(wandb.out.substr(0, wandb.out.size() - 1));
+    EXPECT_THAT(log, ::testing::AllOf(::testing::StartsWith(":W&B"), HasSubstr("hidden_size")))
+        << "the plan is its config";
+    EXPECT_EQ(plimsoll({"records", path("run"), "--to", "wandb", "-o", path("offline")}).out, wandb.out);
 }
 
 TEST_F(InteropTest, RecordsAreServedOnLoopback) {
@@ -169,6 +191,25 @@ TEST_F(InteropTest, GgufBecomesAPlan) {
     expect_refused({"import", "gguf", path("tiny.gguf"), "-o", path("plan.json")}, "cut short");
     expect_refused({"import", "gguf", path("tiny.gguf"), "-o", path("tiny.gguf")}, "cut short");
     EXPECT_EQ(contents_of(folder / "plan.json"), "the old one");
+}
+
+TEST_F(InteropTest, CheckpointsOfPyTorchAreCountedBesideTheirConfig) {
+    const std::string pickle = PickleText().op("}").text("w").tensor({"0", 0, {3, 2}, {2, 1}}).op("s").done();
+    put_contents(folder / "pytorch_model.bin", torch_archive(pickle, {floats(6)}).bytes());
+    const Json counted = json_of(plimsoll({"import", "checkpoint", path(""), "--json"}));
+    EXPECT_EQ(counted["kind"], "torch.save");
+    EXPECT_EQ(counted["parameters"], 6);
+    EXPECT_EQ(counted["dtypes"]["F32"]["bytes"], 24);
+    EXPECT_EQ(counted["step"], Json());
+    expect_refused({"import", "checkpoint", path("pytorch_model.bin"), "-o", path("plan.json")}, "no config.json");
+    put_contents(folder / "config.json", R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4})");
+    const Output output = plimsoll({"import", "checkpoint", path(""), "-o", path("plan.json")});
+    EXPECT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.out, HasSubstr("torch.save, 1 file"));
+    EXPECT_THAT(output.err, ::testing::AllOf(HasSubstr("the files 6"), HasSubstr("--set model.weights=")));
+    put_contents(folder / "pytorch_model.bin", "cut short");
+    expect_refused({"import", "checkpoint", path("")}, "no zip archive");
+    expect_refused({"import", "checkpoint", path("none")}, "there is no file or folder");
 }
 
 TEST_F(InteropTest, SafetensorsAreCountedBesideTheirConfig) {

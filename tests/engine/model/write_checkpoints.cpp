@@ -82,6 +82,17 @@ Result<void> write_logits(const std::filesystem::path& folder) {
                              {{"logits", model.chunk(0).forward(tokens->front().second)}});
 }
 
+/// The weights of FOLDER for the model of its config.json, in fp32.
+Result<void> write_weights(const std::filesystem::path& folder, const std::filesystem::path& to) {
+    Plan plan;
+    auto read = import_hf_config(folder / "config.json");
+    if (!read) return tl::unexpected(read.error());
+    plan.model = std::move(*read);
+    plan.numerics.dtype = Dtype::Fp32;
+    const auto weights = read_hf_weights(folder, plan);
+    return weights ? write_safetensors(to, *weights) : tl::unexpected(weights.error());
+}
+
 Result<void> run(int argc, char** argv) {
     if (argc == 4 && std::string_view(argv[1]) == "copy") {
         Metadata metadata;
@@ -90,6 +101,7 @@ Result<void> run(int argc, char** argv) {
         return write_safetensors(argv[3], *tensors, metadata);
     }
     if (argc == 3 && std::string_view(argv[1]) == "logits") return write_logits(argv[2]);
+    if (argc == 4 && std::string_view(argv[1]) == "weights") return write_weights(argv[2], argv[3]);
     if (argc == 5 && std::string_view(argv[1]) == "export") {
         HfFolderOptions options;
         options.shard_size = parse_bytes(argv[4]).value();
@@ -97,7 +109,8 @@ Result<void> run(int argc, char** argv) {
         return written ? Result<void>() : tl::unexpected(written.error());
     }
     if (argc != 2)
-        return bad_input("usage: write-checkpoints FOLDER | copy FROM TO | export FROM TO SIZE | logits FOLDER");
+        return bad_input(
+            "usage: write-checkpoints FOLDER | copy FROM TO | export FROM TO SIZE | logits FOLDER | weights FOLDER TO");
     for (const auto& [name, plan] : plans()) {
         if (auto written = write_one(std::filesystem::path(argv[1]) / name, plan); !written) return written;
     }

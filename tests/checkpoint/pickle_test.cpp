@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pickles as values; what is damaged or hostile ends in a sentence.
+#include "core/checkpoint/pickle.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/checkpoint/some_torch_file.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Pickle parsed(const std::string& bytes) {
+    auto pickle = Pickle::parse(bytes, "a.pkl");
+    EXPECT_TRUE(pickle) << pickle.error().message;
+    return pickle ? *std::move(pickle) : Pickle();
+}
+
+void expect_refused(const std::string& bytes, const std::string& words) {
+    const auto pickle = Pickle::parse(bytes, "a.pkl");
+    ASSERT_FALSE(pickle) << words;
+    EXPECT_THAT(pickle.error().message, HasSubstr(words));
+    EXPECT_THAT(pickle.error().message, HasSubstr("a.pkl, byte "));
+}
+
+TEST(PickleTest, ValuesOfEveryKind) {
+    // pickle.dumps({"a": -2, "b": (1.5, None, True), "c": [b"x", 2**70]}, protocol=4)
+    const std::string bytes(
+        "\x80\x04\x95\x3d\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x01"
+        "a\x94J\xfe\xff\xff\xff\x8c\x01"
+        "b\x94G?\xf8\x00\x00\x00\x00\x00\x00N\x88\x87\x94\x8c\x01"
+        "c\x94]\x94(C\x01"
+        "x\x94\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00@eu.",
+        72);
+    const Pickle pickle = parsed(bytes);
+    EXPECT_EQ(pickle.integer(*pickle.find(pickle.root(), "a")), -2);
+    const auto b = pickle.elements(*pickle.find(pickle.root(), "b"));
+    ASSERT_EQ(b.size(), 3U);
+    EXPECT_EQ(pickle[b[0]].real, 1.5);
+    EXPECT_EQ(pickle[b[1]].kind, PickleNode::Kind::None);
+    EXPECT_EQ(pickle[b[2]].integer, 1);
+    const auto c = pickle.elements(*pickle.find(pickle.root(), "c"));
+    EXPECT_EQ(pickle[c[0]].text, "x");
+    EXPECT_EQ(pickle[c[1]].kind, PickleNode::Kind::BigInt);
+    EXPECT_FALSE(pickle.find(pickle.root(), "d"));
+}
+
+TEST(PickleTest, CallsAreWrittenDownNotMade) {
+    const Pickle pickle = parsed(PickleText().global("os", "system").text("rm -rf /").op("\x85R").done());
+    EXPECT_TRUE(pickle.is_call(pickle.root(), "os.system"));
+    EXPECT_EQ(pickle.text(pickle.elements(pickle[pickle.root()].arguments)[0]), "rm -rf /");
+}
+
+TEST(PickleTest, ObjectsHaveAttributesAndItems) {
+    PickleText text;
+    text.global("collections", "OrderedDict")
+        .op(")R(")
+        .text("w")
+        .number(7)
+        .op("u}")
+        .text("_metadata")
+        .number(1)
+        .op("sb");
+    const Pickle ordered = parsed(text.done());
+    EXPECT_EQ(ordered.integer(*ordered.find(ordered.root(), "w")), 7);
+    const Pickle object = parsed(PickleText().global("m", "Info").op(")\x81}").text("path").text("x").op("sb").done());
+    EXPECT_EQ(object.text(*object.find(object.root(), "path")), "x");
+    const Pickle size = parsed(PickleText().size({2, 3}).done());
+    EXPECT_THAT(*size.integers(size.root()), ElementsAre(2, 3));
+}
+
+TEST(PickleTest, NegativeAndSmallIntegers) {
+    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN, INT64_MAX}) {
+        const Pickle pickle = parsed(PickleText().number(value).done());
+        EXPECT_EQ(pickle.integer(pickle.root()), value);
+    }
+    EXPECT_EQ(parsed(std::string("\x80\x02\x8a\x02\x00\xff.", 7)).integer(0), -256);
+    EXPECT_EQ(parsed(std::string("\x80\x02\x8a\x00.", 5)).integer(0), 0);
+}
+
+TEST(PickleTest, AListMayHoldItself) {
+    // l = []; l.append(l)
+    const Pickle pickle =
+        parsed(std::string("\x80\x02]q\x00h\x00"
+                           "a.",
+                           9));
+    EXPECT_EQ(pickle.elements(pickle.root())[0], pickle.root());
+}
+
+TEST(PickleTest, DeepNestingTakesNoStack) {
+    std::string deep("\x80\x02]", 3);
+    for (int i = 0; i < 1'000'000; ++i) deep += "]";
+    for (int i = 0; i < 1'000'000; ++i) deep += "a";
+    EXPECT_EQ(parsed(deep + ".").elements(0).size(), 1U);
+}
+
+TEST(PickleTest, DamageIsASentence) {
+    expect_refused("", "cut short");
+    expect_refused(std::string("\x80\x02", 2), "cut short");
+    expect_refused(std::string("\x80\x06.", 3), "protocol 6");
+    expect_refused(".", "takes a value where there is none");
+    expect_refused("N(.", "takes a value where there is none");
+    expect_refused("t.", "a mark that is not there");
+    expect_refused("h\x05.", "recalls value 5");
+    expect_refused("Na.", "takes a value where there is none");
+    expect_refused("NNa.", "fills no container");
+    expect_refused("}(Nu.", "a key has no value");
+    expect_refused("NNb.", "no object");
+    expect_refused("NN\x93.", "a name is no text");
+    expect_refused("cos", "a name has no end");
+    expect_refused("I5\n.", "0x49");
+    expect_refused(std::string("X\xff\xff\xff\xff", 5) + "abc", "4294967295 bytes are needed");
+    expect_refused(std::string("\x8d\xff\xff\xff\xff\xff\xff\xff\xff", 9), "bytes are needed");
+    expect_refused(std::string("\x95\xff\xff\xff\xff\xff\xff\xff\xff.", 10), "a frame has");
+}
+
+TEST(PickleTest, TooManyValuesAreRefused) { expect_refused(std::string(17'000'000, ')'), "more than 16000000 values"); }
+
+}  // namespace
+}  // namespace plimsoll
