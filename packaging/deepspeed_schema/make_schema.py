@@ -58,7 +58,7 @@ RENAMED = [
 ]
 WHAT = ("Keys of DeepSpeed's configuration file, facts of deepspeed 0.14.4 to 0.19.8: type, default, bounds and the "
         "release that brought, moved or dropped each. \"since\" with \"absent\": there in the one release, not yet in the "
-        "other; the releases between were not looked at.")
+        "other; the releases between say nothing of it.")
 
 
 def load(*path):
