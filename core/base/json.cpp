@@ -84,6 +84,11 @@ std::string without_tag(std::string text) {
     return text;
 }
 
+/// The parser quotes what it read last, which may be no UTF-8; an error is.
+std::string as_utf8(const std::string& text) {
+    return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const std::string& what) {
@@ -97,9 +102,9 @@ Result<Json> parse_json(std::string_view text, const std::string& what) {
         const Position at = position_of(text, error.byte);
         std::string reason = without_tag(error.what());
         if (const auto cut = reason.find(": "); cut != std::string::npos) reason = reason.substr(cut + 2);
-        return bad_input("{}, line {}, column {}: not valid JSON: {}", what, at.line, at.column, reason);
+        return bad_input("{}, line {}, column {}: not valid JSON: {}", what, at.line, at.column, as_utf8(reason));
     } catch (const Json::exception& error) {
-        return bad_input("{}: not valid JSON: {}", what, without_tag(error.what()));
+        return bad_input("{}: not valid JSON: {}", what, as_utf8(without_tag(error.what())));
     }
 }
 

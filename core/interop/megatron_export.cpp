@@ -100,7 +100,8 @@ void parallelism(CommandLine& line, const Plan& plan, Notes& notes) {
     } else if (layout.zero_stage > 1) {
         line.flag("--use-distributed-optimizer")
             .flag("--use-megatron-fsdp")
-            .option("--data-parallel-sharding-strategy", layout.zero_stage == 2 ? "optim_grads" : "optim_grads_params");
+            .option("--data-parallel-sharding-strategy", layout.zero_stage == 2 ? "optim_grads" : "optim_grads_params")
+            .option("--ckpt-format", "fsdp_dtensor");  // the only one that Megatron-FSDP takes
     }
 }
 
@@ -171,7 +172,8 @@ void optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
         .number("--weight-decay", wanted.weight_decay)
         .number("--clip-grad", wanted.clip);
     if (plan.layout.offload_optimizer != Offload::None) {
-        line.flag("--optimizer-cpu-offload");
+        // Its offload is a part of the precision-aware optimizer, and that of the distributed one.
+        line.flag("--optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
         if (plan.layout.offload_optimizer == Offload::Nvme) {
             notes.push_back(fmt::format("Offload to NVMe is not in {}: the optimizer goes to host memory.", who));
         }
@@ -232,6 +234,13 @@ Result<ExportedText> megatron(const Plan& plan) {
     if (m.encoder_decoder()) {
         return bad_input("pretrain_gpt.py of Megatron-LM has no encoder: model.family t5 cannot be exported to it");
     }
+    if (plan.layout.cp > 1 && plan.data.sequence_length % (2 * plan.layout.cp) != 0) {
+        return bad_input(
+            "Megatron-LM cuts a sequence in two pieces a context-parallel rank, and data.sequence_length {} is no "
+            "multiple "
+            "of {}: change it or layout.cp for this export",
+            plan.data.sequence_length, 2 * plan.layout.cp);
+    }
     ExportedText out;
     Notes& notes = out.notes;
     const Cluster& cluster = plan.cluster;
@@ -261,7 +270,13 @@ Result<ExportedText> megatron(const Plan& plan) {
     notes.push_back(
         "The data are random numbers (--mock-data): write --data-path with a preprocessed corpus, and the tokenizer of "
         "that corpus in place of NullTokenizer.");
-    if (plan.layout.tp > 1) notes.push_back("Set CUDA_DEVICE_MAX_CONNECTIONS=1 (plimsoll export env).");
+    if (plan.layout.tp > 1 || plan.layout.cp > 1) {
+        notes.push_back(
+            plan.layout.zero_stage > 1
+                ? "Leave CUDA_DEVICE_MAX_CONNECTIONS unset: Megatron-FSDP refuses 1, which tensor and context "
+                  "parallelism run best with."
+                : "Set CUDA_DEVICE_MAX_CONNECTIONS=1 (plimsoll export env).");
+    }
     note_rest(plan, who, notes);
     out.text = line.text();
     return out;

@@ -58,7 +58,7 @@ RENAMED = [
 ]
 WHAT = ("Keys of DeepSpeed's configuration file, facts of deepspeed 0.14.4 to 0.19.8: type, default, bounds and the "
         "release that brought, moved or dropped each. \"since\" with \"absent\": there in the one release, not yet in the "
-        "other; the releases between were not looked at.")
+        "other; the releases between say nothing of it.")
 
 
 def load(*path):
@@ -130,7 +130,12 @@ def key_facts(entry, meaning, came, moved, releases):
     if key in MOVED:
         facts["moved"] = [{"at": MOVED[key][0], "before": MOVED[key][1]}]
     elif key in moved:
-        facts["moved"] = [move_facts(key, move, releases) for move in moved[key]]
+        after, at, old, _ = moved[key][0]
+        came_then = releases.came(key, after, at) if old is None else None
+        if came_then:  # it was not there before, rather than null
+            facts["since"] = came_then
+        else:
+            facts["moved"] = [move_facts(key, move, releases) for move in moved[key]]
     if key == "zero_optimization.reduce_bucket_size":
         facts.update({"bounds_absent": "0.18.9", "bounds_since": "0.19.8"})
     return facts

@@ -24,6 +24,8 @@ CONSTANTS = {
     "torch_autocast": "runtime/constants.py", "data_efficiency": "runtime/data_pipeline/constants.py",
 }
 
+# Blocks that came as a whole, whose keys have names that other blocks have too: the block's own name decides.
+WHOLE = {"torch_autocast": "runtime/constants.py"}
 # Blocks that are read into a dataclass.
 DATACLASSES = {"expert_parallel": "AutoEPConfig"}
 
@@ -111,6 +113,8 @@ class Release:
             found = self.of_class(checker.split()[1], entry.get("alias_of", name))
             if found is not None or checker.split()[1] in self.fields:
                 return found
+        if block in WHOLE:
+            return None if block in self.constants.get(WHOLE[block], {}).values() else ABSENT
         if block in DATACLASSES:
             return ABSENT if DATACLASSES[block] not in self.fields else self.of_class(DATACLASSES[block], name)
         return self.of_constants(block.split(".")[0], name)

@@ -250,10 +250,13 @@ TEST(DeepSpeedLint, Row24KeysNewerThanTheRelease) {
                       "newer-key"),
                 AllOf(HasSubstr("refused zero_optimization.zenflow"), HasSubstr("0.14.4 does not know")));
     EXPECT_THAT(found(linted(file(R"("gradient_allreduce_op": "sum")"), launch), "newer-key"), HasSubstr("ignored"));
-    launch.release = "0.17.2";
-    EXPECT_THAT(
-        found(linted(file(R"("bf16": {"enabled": true, "bf16_optimizer_states": false})"), launch), "newer-key"),
-        AllOf(HasSubstr("danger"), HasSubstr("is not known")));
+    // It came with 0.18.3.
+    const std::string newer = file(R"("bf16": {"enabled": true, "bf16_optimizer_states": false})");
+    launch.release = "0.18.2";
+    EXPECT_THAT(found(linted(newer, launch), "newer-key"),
+                AllOf(HasSubstr("refused bf16.bf16_optimizer_states"), HasSubstr("0.18.2 does not know")));
+    launch.release = "0.18.3";
+    EXPECT_EQ(found(linted(newer, launch), "newer-key"), "");
     EXPECT_EQ(found(linted(file(R"("gradient_allreduce_op": "sum")")), "newer-key"), "");
 }
 

@@ -65,8 +65,28 @@ TEST(DeepSpeedSchemaTest, PresenceIsThatOfTheReleasesLookedAt) {
         }
     }
     EXPECT_GT(compared, 100);
-    EXPECT_EQ(schema().presence("compile.deepcompile", release("0.16.2")), DeepSpeedPresence::Perhaps);
+    // Between those four, by the sources of every release.
+    EXPECT_EQ(schema().presence("compile.deepcompile", release("0.16.5")), DeepSpeedPresence::NotYet);
+    EXPECT_EQ(schema().presence("compile.deepcompile", release("0.16.6")), DeepSpeedPresence::There);
     EXPECT_EQ(schema().presence("nonsense", release("0.16.2")), DeepSpeedPresence::Unknown);
+}
+
+TEST(DeepSpeedSchemaTest, BetweenTwoReleasesThatWereLookedAtAKeyMayBeThere) {
+    const auto some = DeepSpeedSchema::from_json(Json::parse(R"({"keys": [{"key": "a.b", "type": "boolean",
+        "default": true, "meaning": "m", "absent": "0.14.4", "since": "0.16.9"}], "removed": [], "renamed": [],
+        "strict": {}, "optimizers": {}, "schedulers": {}})"));
+    ASSERT_TRUE(some) << some.error().message;
+    EXPECT_EQ(some->presence("a.b", release("0.14.4")), DeepSpeedPresence::NotYet);
+    EXPECT_EQ(some->presence("a.b", release("0.16.2")), DeepSpeedPresence::Perhaps);
+    EXPECT_EQ(some->presence("a.b", release("0.16.9")), DeepSpeedPresence::There);
+}
+
+// No key of today's is left of which it is not known in which release it came.
+TEST(DeepSpeedSchemaTest, EveryKeysReleaseIsKnown) {
+    for (const DeepSpeedKey& key : schema().keys()) {
+        EXPECT_EQ(key.absent, DeepSpeedRelease{}) << key.key;
+        for (const DeepSpeedKey::Move& move : key.moved) EXPECT_EQ(move.after, DeepSpeedRelease{}) << key.key;
+    }
 }
 
 TEST(DeepSpeedSchemaTest, DifferencesFromDefaultsFollowTheRelease) {

@@ -185,6 +185,29 @@ TEST(ExportTargetTest, MegatronSaysModelLayoutAndRecipe) {
     EXPECT_THAT(exported(plan, "megatron").notes, Contains(HasSubstr("layout.schedule gpipe")));
 }
 
+// What validate_args() of Megatron-LM asserts beyond the names of the options.
+TEST(ExportTargetTest, MegatronsOwnRulesAreKept) {
+    Plan plan = base();
+    EXPECT_THAT(exported(plan, "megatron").text, HasSubstr("--ckpt-format fsdp_dtensor"));
+    plan.layout.dp = 8;
+    plan.layout.tp = 2;
+    // Megatron-FSDP refuses CUDA_DEVICE_MAX_CONNECTIONS=1, which tensor parallelism needs elsewhere.
+    EXPECT_THAT(exported(plan, "env").text, Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS")));
+    EXPECT_TRUE(says(exported(plan, "megatron"), "Leave CUDA_DEVICE_MAX_CONNECTIONS unset"));
+    plan.layout.zero_stage = 1;
+    plan.layout.offload_optimizer = Offload::Cpu;
+    EXPECT_THAT(exported(plan, "env").text, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1"));
+    EXPECT_TRUE(says(exported(plan, "megatron"), "Set CUDA_DEVICE_MAX_CONNECTIONS=1"));
+    EXPECT_THAT(exported(plan, "megatron").text,
+                AllOf(HasSubstr("--optimizer-cpu-offload"), HasSubstr("--use-precision-aware-optimizer"),
+                      HasSubstr("--use-distributed-optimizer"), Not(HasSubstr("--ckpt-format"))));
+    plan.layout.tp = 1;
+    plan.layout.cp = 2;
+    EXPECT_THAT(exported(plan, "env").text, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1"));
+    plan.data.sequence_length = 4098;
+    EXPECT_THAT(export_plan(plan, "megatron").error().message, HasSubstr("no multiple of 4"));
+}
+
 TEST(ExportTargetTest, TorchtitanSaysTheSameInTomlAndOnTheCommandLine) {
     const toml::table toml = toml::parse(exported(base(), "torchtitan").text);
     EXPECT_EQ(toml["model"]["flavor"].value<std::string>(), "8B");
