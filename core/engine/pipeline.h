@@ -26,6 +26,10 @@ struct StepSettings {
     std::function<void()> before_last_backward;
 };
 
+/// What the ranks tell one another in a step: the mean loss of the global batch, ranks that were asked to stop, router
+/// loss, z-loss.
+inline constexpr std::int64_t step_status_numbers = 4;
+
 class Pipeline {
 public:
     /// What it is given has to outlive it.

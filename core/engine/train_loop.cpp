@@ -115,9 +115,8 @@ Result<void> TrainLoop::forward_backward(Step& step) {
     // Ranks with other parts of the sequence or the batch have as many tokens each.
     const double share = 1.0 / static_cast<double>(layout.accumulation * layout.dp * layout.cp);
     const bool speaks = mesh_.tensor().rank() == 0;
-    // [mean loss of the global batch, ranks that were asked to stop, router loss, z-loss]: all have to stop after
-    // the same step.
-    torch::Tensor status = torch::zeros({4}, torch::dtype(torch::kFloat64).device(device_));
+    // All have to stop after the same step.
+    torch::Tensor status = torch::zeros({step_status_numbers}, torch::dtype(torch::kFloat64).device(device_));
     std::shared_ptr<Work> status_sum;
     const auto send_status = [&] {
         if (speaks && pipeline_.loss_sum().defined()) status[0] += pipeline_.loss_sum() * share;

@@ -43,7 +43,7 @@ Batch shapes_of_batch(const Plan& plan) {
 
 /// Forward and backward, as TrainLoop takes them.
 Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
-    const Tensor status = at::empty({3}, torch::dtype(torch::kFloat64).device(torch::kMeta));
+    const Tensor status = at::empty({step_status_numbers}, torch::dtype(torch::kFloat64).device(torch::kMeta));
     return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
 }
 
