@@ -12,8 +12,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian but for floats");
 
-/// A checkpoint of 1,000 tensors on 1,000 ranks has some ten million values.
-constexpr std::size_t most_nodes = 16'000'000;
 constexpr int last_protocol = 5;
 
 /// Opcodes of Python's Lib/pickletools.py; those of protocols 0 and 1 that later ones do not write are left out.
@@ -85,7 +83,8 @@ class PickleReader {
 public:
     using Kind = PickleNode::Kind;
 
-    PickleReader(std::string_view bytes, const std::string& what) : bytes_(bytes), what_(what) {}
+    PickleReader(std::string_view bytes, const std::string& what, std::size_t most_values)
+        : bytes_(bytes), what_(what), most_values_(most_values) {}
 
     Pickle read() {
         while (true) {
@@ -129,7 +128,7 @@ private:
     }
 
     PickleId add(PickleNode node) {
-        if (pickle_.nodes_.size() >= most_nodes) refuse("the pickle has more than {} values", most_nodes);
+        if (pickle_.nodes_.size() >= most_values_) refuse("the pickle has more than {} values", most_values_);
         pickle_.nodes_.push_back(std::move(node));
         return static_cast<PickleId>(pickle_.nodes_.size() - 1);
     }
@@ -225,6 +224,7 @@ private:
 
     std::string_view bytes_;
     const std::string& what_;
+    std::size_t most_values_;
     std::size_t at_ = 0;
     Pickle pickle_;
     std::vector<PickleId> stack_;
@@ -432,9 +432,9 @@ void PickleReader::step(Op op) {
     }
 }
 
-Result<Pickle> Pickle::parse(std::string_view bytes, const std::string& what) {
+Result<Pickle> Pickle::parse(std::string_view bytes, const std::string& what, std::size_t most_values) {
     try {
-        return PickleReader(bytes, what).read();
+        return PickleReader(bytes, what, most_values).read();
     } catch (const PickleRefused& refused) {
         return tl::unexpected(refused.error);
     }

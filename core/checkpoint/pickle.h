@@ -43,12 +43,16 @@ struct PickleNode {
     std::vector<PickleId> items = {};
 };
 
+/// Metadata of 1,000 tensors on 1,000 ranks have some 27 million values, of about 90 bytes each.
+inline constexpr std::size_t most_pickle_values = 32'000'000;
+
 /// A pickle's values. They may hold each other in circles: who walks through them has to count.
 class Pickle {
 public:
     /// Of protocols 2 to 5, without buffers outside the pickle and registered extensions. Errors name `what` and the
     /// byte. Nesting costs no stack, and no more values and memo entries are made than the bytes speak of.
-    static Result<Pickle> parse(std::string_view bytes, const std::string& what);
+    static Result<Pickle> parse(std::string_view bytes, const std::string& what,
+                                std::size_t most_values = most_pickle_values);
 
     PickleId root() const { return root_; }
     const PickleNode& operator[](PickleId id) const { return nodes_[id]; }

@@ -17,8 +17,8 @@ constexpr std::uint64_t largest_pickle = 512 * MiB;
 constexpr int deepest = 16;
 constexpr std::size_t most_tensors = 1'000'000;
 /// Values that are walked through, and letters of their names: dicts that hold each other would never end.
-constexpr std::size_t most_visits = 8'000'000;
-constexpr std::size_t most_letters = 256'000'000;
+constexpr std::size_t most_visits = 2'000'000;
+constexpr std::size_t most_letters = 64'000'000;
 
 struct TorchDtype {
     std::string_view global, storage, name;

@@ -12,10 +12,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// As a run that starts from there would choose (engine/hf_weights.h), which reads Hugging Face's names alone.
 bool is_safetensors(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return path.extension() == ".safetensors";
-    for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    return fs::exists(path / "model.safetensors", error) || fs::exists(path / "model.safetensors.index.json", error);
+}
+
+bool has_safetensors(const fs::path& folder) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() == ".safetensors") return true;
     }
     return false;
@@ -45,8 +51,7 @@ Result<CheckpointCounts> of_safetensors(const fs::path& path) {
 }  // namespace
 
 Result<CheckpointCounts> count_checkpoint(const fs::path& path) {
-    // A DeepSpeed run of the Hugging Face Trainer has both, and its safetensors are the weights alone.
-    if (is_safetensors(path)) return of_safetensors(path);
+    if (is_safetensors(path) || (!find_checkpoint(path) && has_safetensors(path))) return of_safetensors(path);
     const auto checkpoint = open_checkpoint(path);
     if (!checkpoint) return tl::unexpected(checkpoint.error());
     DtypeCounter counter;

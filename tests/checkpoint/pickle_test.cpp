@@ -91,8 +91,8 @@ TEST(PickleTest, AListMayHoldItself) {
 
 TEST(PickleTest, DeepNestingTakesNoStack) {
     std::string deep("\x80\x02]", 3);
-    for (int i = 0; i < 1'000'000; ++i) deep += "]";
-    for (int i = 0; i < 1'000'000; ++i) deep += "a";
+    for (int i = 0; i < 200'000; ++i) deep += "]";
+    for (int i = 0; i < 200'000; ++i) deep += "a";
     EXPECT_EQ(parsed(deep + ".").elements(0).size(), 1U);
 }
 
@@ -116,7 +116,12 @@ TEST(PickleTest, DamageIsASentence) {
     expect_refused(std::string("\x95\xff\xff\xff\xff\xff\xff\xff\xff.", 10), "a frame has");
 }
 
-TEST(PickleTest, TooManyValuesAreRefused) { expect_refused(std::string(17'000'000, ')'), "more than 16000000 values"); }
+TEST(PickleTest, TooManyValuesAreRefused) {
+    EXPECT_TRUE(Pickle::parse(")).", "a.pkl", 2));
+    const auto pickle = Pickle::parse("))).", "a.pkl", 2);
+    ASSERT_FALSE(pickle);
+    EXPECT_THAT(pickle.error().message, HasSubstr("more than 2 values"));
+}
 
 }  // namespace
 }  // namespace plimsoll
