@@ -29,6 +29,15 @@ TEST(ParseJson, ErrorsSayWhere) {
     EXPECT_THAT(error_of("{} x"), HasSubstr("line 1, column 4"));
 }
 
+// The parser quotes what it read last.
+TEST(ParseJson, ErrorsAreUtf8WhateverTheTextIs) {
+    for (const char* text : {"{\"a\": \xff}", "{\"a\xfe\": 1}", "\xc3", "[1, \xe2\x82"}) {
+        const auto json = parse_json(text, "plan.json");
+        ASSERT_FALSE(json) << text;
+        EXPECT_TRUE(valid_utf8(json.error().message)) << json.error().message;
+    }
+}
+
 TEST(ParseJson, DuplicateKeysAreRefusedInEveryObjectButNotAcrossObjects) {
     EXPECT_EQ(error_of(R"({"a": 1, "b": 2, "a": 3})"),
               R"(plan.json: the key "a" stands twice in one object; keep one)");
