@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/plan/adapter.h"
 #include "core/plan/recompute.h"
 #include "core/schedule/layer_flops.h"
 #include "core/schedule/partition.h"
@@ -88,6 +89,10 @@ StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t
     const auto encoder_layers = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
     const double head = 2 * static_cast<double>(plan.model.hidden_size) * static_cast<double>(plan.model.vocab_size);
 
+    // Weights beside adapters have no gradients.
+    const double adapters =
+        2 * static_cast<double>(adapter_parameters(plan)) / static_cast<double>(plan.model.num_layers);
+
     const auto where = stages_on_ranks(plan);
 
     StageTimes times;
@@ -107,9 +112,10 @@ StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t
         };
         const double scores = of_layers(encoder.attention_core, decoder.attention_core);
         const double weights = of_layers(encoder.rest, decoder.rest) + (stage + 1 == layers.size() ? head : 0);
-        times.forward.push_back(weights + scores);
-        times.backward_input.push_back(weights + 2 * scores + again);
-        times.backward_weight.push_back(weights);
+        const double added = static_cast<double>(decoders) * adapters;
+        times.forward.push_back(weights + added + scores);
+        times.backward_input.push_back(weights + added + 2 * scores + again);
+        times.backward_weight.push_back(adapts(plan) ? added : weights);
         all_layers += of_layers(encoder.total(), decoder.total());
     }
     const double rank_layers = all_layers / static_cast<double>(std::max<std::int64_t>(plan.layout.pp, 1));

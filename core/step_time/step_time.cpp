@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
 #include "core/plan/recompute.h"
 #include "core/schedule/layer_flops.h"
@@ -29,7 +30,10 @@ StepFlops step_flops(const Plan& plan, bool causal) {
     const auto encoders = plan.model.encoder_decoder() ? layers : 0;
     const double head = 2 * number(plan.model.hidden_size) * number(plan.model.vocab_size);
     StepFlops flops;
-    flops.model = 3 * tokens * (number(layers) * decoder.total() + number(encoders) * encoder.total() + head);
+    const double matrices = number(layers) * decoder.rest + number(encoders) * encoder.rest + head;
+    const double cores = number(layers) * decoder.attention_core + number(encoders) * encoder.attention_core;
+    // Weights beside adapters have no gradients: a product backward in place of two.
+    flops.model = tokens * ((adapts(plan) ? 2 : 3) * matrices + 3 * cores + 6 * number(adapter_parameters(plan)));
     double recomputed = 0;
     for (std::int64_t layer = 0; layer < layers + encoders; ++layer) {
         const auto mode = recompute_of(l, layer, layer * l.pp / std::max<std::int64_t>(layers + encoders, 1));

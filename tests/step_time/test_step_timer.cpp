@@ -111,5 +111,21 @@ TEST(StepReport, MfuIsPalms) {
     EXPECT_NEAR(budget.price, 2.5 * budget.gpu_hours, 1e-6);
 }
 
+TEST(StepReport, WeightsBesideAdaptersHaveNoGradients) {
+    // So many tokens that the update is little of it.
+    const Plan all = gpu_plan("llama-7b", {"layout.accumulation=32"});
+    Plan adapters = all;
+    adapters.adapter.rank = 8;
+    const double matrices = 6'738'415'616.0 - 32000.0 * 4096, tokens = 2048;
+    EXPECT_NEAR(step_flops(adapters).model / 32 /
+                    (4 * matrices * tokens + 12.0 * 32 * 4096 * tokens * tokens + 6 * 19'988'480 * tokens),
+                1, 1e-3);
+    const auto plain = step_time(all, a100(all)), thin = step_time(adapters, a100(adapters));
+    ASSERT_TRUE(plain && thin);
+    // A third of the products is gone; the thin ones and the update of few numbers stay.
+    EXPECT_GT(thin->step / plain->step, 0.6);
+    EXPECT_LT(thin->step / plain->step, 0.85);
+}
+
 }  // namespace
 }  // namespace plimsoll
