@@ -10,6 +10,7 @@
 #include <QElapsedTimer>
 #include <QHelpEvent>
 #include <QPainter>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -21,9 +22,11 @@
 #include "ui/models/run_model.h"
 #include "ui/pages/close_dialog.h"
 #include "ui/pages/doctor_page.h"
+#include "ui/pages/export_page.h"
 #include "ui/pages/help_dialog.h"
 #include "ui/pages/layout_page.h"
 #include "ui/pages/lessons_page.h"
+#include "ui/pages/lint_card.h"
 #include "ui/pages/main_window.h"
 #include "ui/pages/memory_page.h"
 #include "ui/pages/pipeline_page.h"
@@ -238,6 +241,24 @@ void takeRemedies(ui::MainWindow& window, Camera& camera) {
     plan.undoStack()->clear();
 }
 
+/// A DeepSpeed config with what its users trip over.
+void takeFindings(ui::MainWindow& window, Camera& camera) {
+    QPlainTextEdit* config = window.exportPage()->lint()->config();
+    config->setPlainText(QStringLiteral(R"({
+  "train_batch_size": 30,
+  "train_micro_batch_size_per_gpu": 8,
+  "fp16": {"enabled": true},
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 2, "overlap_com": true},
+  "elastic": {"enabled": true}
+})"));
+    showLower(window, ui::PageId::Export, true);
+    settle(300);
+    camera.take("export-findings");
+    showLower(window, ui::PageId::Export, false);
+    config->clear();
+}
+
 void takeSearch(ui::MainWindow& window, Camera& camera) {
     ui::SearchField* search = window.topBar()->search();
     search->begin();
@@ -311,6 +332,7 @@ bool write_screenshots(ui::MainWindow& window, const QString& folder) {
     takeRanPipeline(window, camera);
     takePlanner(window, camera);
     takeRemedies(window, camera);
+    takeFindings(window, camera);
     takeSearch(window, camera);
     takePopups(window, camera);
     takeRun(window, camera);
