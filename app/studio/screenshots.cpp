@@ -243,6 +243,7 @@ void takeRemedies(ui::MainWindow& window, Camera& camera) {
 
 /// A DeepSpeed config with what its users trip over.
 void takeFindings(ui::MainWindow& window, Camera& camera) {
+    window.showPage(ui::PageId::Export);
     QPlainTextEdit* config = window.exportPage()->lint()->config();
     config->setPlainText(QStringLiteral(R"({
   "train_batch_size": 30,

@@ -43,7 +43,7 @@ TEST(ElasticBatch, IsDeepSpeeds) {
     EXPECT_GT(shared, 5);
 }
 
-// What compute_elastic_config of DeepSpeed 0.18.9 gave for elasticity 0.2 (record_elasticity.py), refusals too.
+// What compute_elastic_config of DeepSpeed 0.18.0 gave for elasticity 0.2 (record_elasticity.py), refusals too.
 TEST(ElasticBatch, OfNodesIsDeepSpeeds) {
     const auto cases = read_json(PLIMSOLL_SOURCE_DIR "/tests/interop/elasticity_0.2.json");
     ASSERT_TRUE(cases) << cases.error().message;

@@ -19,7 +19,7 @@ def load(source):
         package = types.ModuleType(name)
         package.__path__ = [os.path.join(source, *name.split("."))]
         sys.modules[name] = package
-    for name, values in (("utils", {"logger": logging.getLogger("deepspeed")}), ("git_version_info", {"version": "0.18.9"})):
+    for name, values in (("utils", {"logger": logging.getLogger("deepspeed")}), ("git_version_info", {"version": "0.18.0"})):
         module = types.ModuleType(f"deepspeed.{name}")
         module.__dict__.update(values)
         sys.modules[module.__name__] = module
@@ -38,7 +38,7 @@ def settings(pick):
 
 def verdict(compute, elasticity, ranks):
     try:
-        batch, gpus, micro = compute({"elasticity": elasticity}, "0.18.9", world_size=ranks)
+        batch, gpus, micro = compute({"elasticity": elasticity}, "0.18.0", world_size=ranks)
     except Exception:
         return {}
     return {"batch": int(batch), "gpus": [int(each) for each in gpus], "micro_batch": int(micro)}
