@@ -99,7 +99,7 @@ TEST_F(InteropTest, RecordsGoIntoFilesOfOtherTools) {
     EXPECT_THAT(wandb.out,
                 ::testing::ContainsRegex("/offline/offline-run-19700101_001640-[0-9a-z]+/run-[0-9a-z]+.wandb"));
     const std::string log = contents_of(wandb.out.substr(0, wandb.out.size() - 1));
-    EXPECT_THAT(log, ::testing::AllOf(::testing::StartsWith(":W&B"), HasSubstr("hidden_size")))
+    EXPECT_THAT(log, ::testing::AllOf(::testing::StartsWith(":W&B"), HasSubstr("weight_decay")))
         << "the plan is its config";
     EXPECT_EQ(plimsoll({"records", path("run"), "--to", "wandb", "-o", path("offline")}).out, wandb.out);
 }
