@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "app/cli/command.h"
 #include "app/cli/records_server.h"
@@ -13,6 +14,7 @@
 #include "core/interop/records_export.h"
 #include "core/interop/records_steps.h"
 #include "core/interop/wandb.h"
+#include "core/plan/plan_io.h"
 #include "core/run/run_telemetry.h"
 
 namespace plimsoll::cli {
@@ -51,7 +53,12 @@ WandbRun wandb_run(const SeriesStore& store, const RunFolder& run) {
     WandbRun offline;
     offline.name = run.name();
     offline.started = first_time(store);
-    if (auto plan = read_json(run.plan_path()); plan && plan->is_object()) offline.config = *std::move(plan);
+    if (auto plan = run.plan()) {
+        // The model's own fields too, which a plan with a preset leaves to it: they are what runs are compared by.
+        const std::string preset = std::exchange(plan->model.preset, "");
+        offline.config = to_json(*plan);
+        if (!preset.empty()) offline.config["model"]["preset"] = preset;
+    }
     return offline;
 }
 

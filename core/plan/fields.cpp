@@ -240,7 +240,8 @@ void visit_fields(FieldVisitor& v, Plan& plan) {
     v.begin("model", "The transformer: a preset's name, its own fields, or both (fields given win over the preset's)");
     v.text("preset", plan.model.preset, "A model preset");
     v.text("weights", plan.model.weights,
-           "Folder of a Hugging Face checkpoint whose weights the training starts from; empty is fresh weights");
+           "Checkpoint that the training starts from: a folder of Hugging Face's, or one of PyTorch's or DeepSpeed's; "
+           "empty is fresh weights");
     visit_fields(v, plan.model);
     v.end();
     group(v, "cluster", "What it runs on", plan.cluster);
