@@ -11,20 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-LayoutRun run(const std::string& preset, const std::string& layout) {
-    const LayoutRun result = run_layout(conformance_plan(preset, layout), 4);
-    EXPECT_TRUE(result.failure.empty()) << layout << ": " << result.failure;
-    return result;
-}
-
-void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std::string& what) {
-    ASSERT_EQ(run.losses.size(), one.losses.size()) << what;
-    std::string where;
-    EXPECT_LT(largest_relative_difference(run.gradients, one.gradients, &where), 1e-5) << what << " " << where;
-    for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(run.losses[i], one.losses[i], 1e-5) << what;
-    EXPECT_NEAR(run.grad_norms.front() / one.grad_norms.front(), 1, 1e-6) << what;
-    EXPECT_LT(largest_difference(run.weights, one.weights), 1e-4) << what;
-}
+LayoutRun run(const std::string& preset, const std::string& layout) { return run_preset(preset, layout, 4); }
 
 constexpr const char* adapters = "adapter.rank=4 adapter.alpha=64 optimizer.lr=0.01";
 

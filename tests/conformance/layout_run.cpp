@@ -202,6 +202,24 @@ Plan conformance_plan(const std::string& preset, const std::string& layout) {
     return *set;
 }
 
+LayoutRun run_preset(const std::string& preset, const std::string& layout, int steps) {
+    LayoutRun run = run_layout(conformance_plan(preset, layout), steps);
+    EXPECT_TRUE(run.failure.empty()) << layout << ": " << run.failure;
+    return run;
+}
+
+void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std::string& what) {
+    ASSERT_EQ(run.losses.size(), one.losses.size()) << what;
+    std::string where;
+    EXPECT_LT(largest_relative_difference(run.gradients, one.gradients, &where), 1e-5) << what << " " << where;
+    for (std::size_t i = 0; i < one.losses.size(); ++i) {
+        EXPECT_NEAR(run.losses[i], one.losses[i], 1e-5) << what;
+        EXPECT_NEAR(run.z_losses[i], one.z_losses[i], 1e-5) << what;
+    }
+    EXPECT_NEAR(run.grad_norms.front() / one.grad_norms.front(), 1, 1e-6) << what;
+    EXPECT_LT(largest_difference(run.weights, one.weights), 1e-4) << what;
+}
+
 Plan on_one_rank(const Plan& plan) {
     Plan one = plan;
     Layout& l = one.layout;

@@ -35,6 +35,11 @@ Plan conformance_plan(const std::string& preset, const std::string& layout);
 /// Trains `steps` steps. Data depend on the global batch alone, not on the layout. With `start` from those weights.
 LayoutRun run_layout(const Plan& plan, int steps, const NamedTensors* start = nullptr);
 
+/// run_layout() of conformance_plan(); a failure fails the test.
+LayoutRun run_preset(const std::string& preset, const std::string& layout, int steps);
+/// Losses, first gradients and weights of `run` are those of `one` but for rounding.
+void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std::string& what);
+
 /// What the ranks say when the plan of one of them is changed, or when one does nothing for longer than the time-out of
 /// the others.
 std::string run_with_odd_rank(const Plan& plan, int odd, const std::function<void(Plan&)>& change);
