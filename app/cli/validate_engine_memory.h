@@ -11,6 +11,7 @@ namespace plimsoll::cli {
 struct EngineMemoryArguments {
     bool engine = false;
     std::string only;
+    std::size_t every = 1;  ///< of those, one in so many
     bool json = false;
 };
 

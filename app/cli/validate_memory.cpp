@@ -130,13 +130,19 @@ void add_validate_memory(CLI::App& validate, Work& work) {
     const auto arguments = std::make_shared<Arguments>();
     memory->add_option("FILE", arguments->file, "The CSV");
     memory
-        ->add_flag("--engine", arguments->engine.engine,
-                   "In place of a file: train 96 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
-                   "recompute none, selective, full, mlp; ZeRO 0 to 3) and compare closed form and dry run")
+        ->add_flag(
+            "--engine", arguments->engine.engine,
+            "In place of a file: train 136 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
+            "recompute none, selective, full, mlp; ZeRO 0 to 3; all weights, adapters) and compare closed form and dry "
+            "run")
         ->excludes("FILE");
     memory->add_option("--only", arguments->engine.only, "With --engine: combinations whose name has this in it")
         ->type_name("TEXT")
         ->needs("--engine");
+    memory->add_option("--every", arguments->engine.every, "With --engine: one combination in so many")
+        ->needs("--engine")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     memory->add_flag("--json", arguments->json, "JSON: rows with measured, predicted, error, interval; summary");
     memory->add_option("--kind", arguments->kind, "Rows whose column kind is this")->capture_default_str();
     memory->add_option("--confidence", arguments->confidence,
