@@ -209,6 +209,7 @@ LayoutRun run_preset(const std::string& preset, const std::string& layout, int s
 }
 
 void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std::string& what) {
+    ASSERT_TRUE(run.failure.empty()) << what << ": " << run.failure;
     ASSERT_EQ(run.losses.size(), one.losses.size()) << what;
     std::string where;
     EXPECT_LT(largest_relative_difference(run.gradients, one.gradients, &where), 1e-5) << what << " " << where;

@@ -10,14 +10,6 @@
 namespace plimsoll::engine {
 namespace {
 
-void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std::string& what) {
-    ASSERT_TRUE(run.failure.empty()) << what << ": " << run.failure;
-    std::string where;
-    EXPECT_LT(largest_relative_difference(run.gradients, one.gradients, &where), 1e-5) << what << " " << where;
-    for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(run.losses[i], one.losses[i], 1e-5) << what;
-    EXPECT_LT(largest_difference(run.weights, one.weights), 1e-4) << what;
-}
-
 // DeepSpeed #3228, #3982: the batch was checked against all ranks, or against one, in place of the data-parallel ones.
 TEST(Reports, OnlyDataParallelRanksMultiplyTheBatch) {
     const Plan spread = conformance_plan("llama-7b", "dp=2 tp=2 pp=2 micro_batch=2");

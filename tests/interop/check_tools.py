@@ -69,7 +69,8 @@ def main():
         os.chdir(folder)
         for name in options.tools:
             tool = importlib.import_module(name)
-            read = [plan for plan in plans if plan["target"] in tool.TARGETS]
+            most = getattr(tool, "MOST", len(plans))
+            read = [plan for plan in plans if plan["target"] in tool.TARGETS][:most]
             problems = collections.Counter()
             example = {}
             for plan in read:
@@ -79,7 +80,7 @@ def main():
             for problem, count in problems.most_common(30):
                 print(f"{example[problem]} (and {count - 1} more): {problem}")
             print(f"{tool.what()}: {len(read)} exports to {', '.join(tool.TARGETS)}, {sum(problems.values())} problems", flush=True)
-            failed |= bool(problems) or len(read) < 20
+            failed |= bool(problems) or len(read) < min(most, 20)
     sys.exit(failed)
 
 
