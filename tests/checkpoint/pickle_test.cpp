@@ -27,13 +27,10 @@ void expect_refused(const std::string& bytes, const std::string& words) {
 
 TEST(PickleTest, ValuesOfEveryKind) {
     // pickle.dumps({"a": -2, "b": (1.5, None, True), "c": [b"x", 2**70]}, protocol=4)
-    const std::string bytes(
-        "\x80\x04\x95\x3d\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x01"
-        "a\x94J\xfe\xff\xff\xff\x8c\x01"
-        "b\x94G?\xf8\x00\x00\x00\x00\x00\x00N\x88\x87\x94\x8c\x01"
-        "c\x94]\x94(C\x01"
-        "x\x94\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00@eu.",
-        72);
+    const std::string bytes = bytes_of(
+        "\x80\x04\x95\x36\x00\x00\x00\x00\x00\x00\x00\x7d\x94\x28\x8c\x01\x61\x94\x4a\xfe\xff\xff\xff\x8c"
+        "\x01\x62\x94\x47\x3f\xf8\x00\x00\x00\x00\x00\x00\x4e\x88\x87\x94\x8c\x01\x63\x94\x5d\x94\x28\x43"
+        "\x01\x78\x94\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x40\x65\x75\x2e");
     const Pickle pickle = parsed(bytes);
     EXPECT_EQ(pickle.integer(*pickle.find(pickle.root(), "a")), -2);
     const auto b = pickle.elements(*pickle.find(pickle.root(), "b"));
@@ -76,16 +73,15 @@ TEST(PickleTest, NegativeAndSmallIntegers) {
         const Pickle pickle = parsed(PickleText().number(value).done());
         EXPECT_EQ(pickle.integer(pickle.root()), value);
     }
-    EXPECT_EQ(parsed(std::string("\x80\x02\x8a\x02\x00\xff.", 7)).integer(0), -256);
-    EXPECT_EQ(parsed(std::string("\x80\x02\x8a\x00.", 5)).integer(0), 0);
+    EXPECT_EQ(parsed(bytes_of("\x80\x02\x8a\x02\x00\xff.")).integer(0), -256);
+    EXPECT_EQ(parsed(bytes_of("\x80\x02\x8a\x00.")).integer(0), 0);
 }
 
 TEST(PickleTest, AListMayHoldItself) {
     // l = []; l.append(l)
     const Pickle pickle =
-        parsed(std::string("\x80\x02]q\x00h\x00"
-                           "a.",
-                           9));
+        parsed(bytes_of("\x80\x02]q\x00h\x00"
+                        "a."));
     EXPECT_EQ(pickle.elements(pickle.root())[0], pickle.root());
 }
 
@@ -98,8 +94,8 @@ TEST(PickleTest, DeepNestingTakesNoStack) {
 
 TEST(PickleTest, DamageIsASentence) {
     expect_refused("", "cut short");
-    expect_refused(std::string("\x80\x02", 2), "cut short");
-    expect_refused(std::string("\x80\x06.", 3), "protocol 6");
+    expect_refused(bytes_of("\x80\x02"), "cut short");
+    expect_refused(bytes_of("\x80\x06."), "protocol 6");
     expect_refused(".", "takes a value where there is none");
     expect_refused("N(.", "takes a value where there is none");
     expect_refused("t.", "a mark that is not there");
@@ -111,9 +107,9 @@ TEST(PickleTest, DamageIsASentence) {
     expect_refused("NN\x93.", "a name is no text");
     expect_refused("cos", "a name has no end");
     expect_refused("I5\n.", "0x49");
-    expect_refused(std::string("X\xff\xff\xff\xff", 5) + "abc", "4294967295 bytes are needed");
-    expect_refused(std::string("\x8d\xff\xff\xff\xff\xff\xff\xff\xff", 9), "bytes are needed");
-    expect_refused(std::string("\x95\xff\xff\xff\xff\xff\xff\xff\xff.", 10), "a frame has");
+    expect_refused(bytes_of("X\xff\xff\xff\xff") + "abc", "4294967295 bytes are needed");
+    expect_refused(bytes_of("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"), "bytes are needed");
+    expect_refused(bytes_of("\x95\xff\xff\xff\xff\xff\xff\xff\xff."), "a frame has");
 }
 
 TEST(PickleTest, TooManyValuesAreRefused) {

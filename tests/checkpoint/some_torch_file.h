@@ -12,6 +12,12 @@
 
 namespace plimsoll {
 
+/// All bytes of a literal, those behind a zero too.
+template <std::size_t Size>
+std::string bytes_of(const char (&literal)[Size]) {
+    return {literal, Size - 1};
+}
+
 /// A pickle of protocol 2, put together from the end of the stack.
 class PickleText {
 public:

@@ -168,8 +168,7 @@ TEST_F(StoredCheckpointTest, WhatATensorClaimsIsHeldAgainstItsStorage) {
 TEST_F(StoredCheckpointTest, OtherFilesAreNamedForWhatTheyAre) {
     expect_refused(put(""), "no zip archive");
     expect_refused(put("not a zip archive at all, by any means"), "no zip archive");
-    expect_refused(put(std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15)),
-                   "before PyTorch 1.6");
+    expect_refused(put(bytes_of("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.")), "before PyTorch 1.6");
     ZipText zip = torch_archive(PickleText().op("}").done(), {});
     expect_refused(put(zip.bytes()), "holds no tensors");
     zip.entries[1].data = "big";
