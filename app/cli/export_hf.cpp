@@ -9,7 +9,6 @@
 #include "core/interop/folder_aside.h"
 #include "core/interop/hf_folder.h"
 #include "core/plan/adapter.h"
-#include "core/plan/plan_io.h"
 #include "core/run/merge_process.h"
 #include "core/run/run_folder.h"
 
@@ -42,14 +41,14 @@ Result<Found> find_checkpoint(const Arguments& arguments) {
     }
     const auto run = find_run(arguments.run);
     if (!run) return tl::unexpected(run.error());
-    const auto loaded = load_plan(run->path() / "plan.json");
-    if (!loaded) return tl::unexpected(loaded.error());
-    const auto weights = adapts(loaded->plan) ? ExportedWeights::Adapter : ExportedWeights::Model;
+    const auto plan = run->plan();
+    if (!plan) return tl::unexpected(plan.error());
+    const auto weights = adapts(*plan) ? ExportedWeights::Adapter : ExportedWeights::Model;
     std::vector<std::string> skipped;
     auto checkpoint = checkpoint_to_export(run->checkpoints(), arguments.step.value_or(0), weights, &skipped);
     for (const std::string& each : skipped) warn(fmt::format("a damaged checkpoint was passed over: {}", each));
     if (!checkpoint) return tl::unexpected(checkpoint.error());
-    return Found{*run, loaded->plan, *std::move(checkpoint)};
+    return Found{*run, *plan, *std::move(checkpoint)};
 }
 
 Result<int> export_to_peft(const Arguments& arguments) {

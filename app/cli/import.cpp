@@ -69,10 +69,7 @@ Result<int> import_gguf(const Arguments& arguments) {
 /// The adapter's folder and its model's as a plan that goes on training it; with --merge also as one model.
 Result<int> import_peft(const Arguments& arguments) {
     const std::filesystem::path folder = arguments.config;
-    const std::filesystem::path config_path = folder / adapter_config_file;
-    const auto config = read_json(config_path, 4 * MiB);
-    if (!config) return tl::unexpected(config.error());
-    const auto read = adapter_from_peft(*config, config_path.string());
+    const auto read = read_peft_adapter(folder);
     if (!read) return tl::unexpected(read.error());
     const std::filesystem::path base = arguments.model_folder.empty() ? read->base : arguments.model_folder;
     std::error_code ignored;

@@ -158,11 +158,16 @@ Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& wha
     return read;
 }
 
-Result<void> require_same_adapter(const std::filesystem::path& folder, const Plan& plan) {
+Result<PeftAdapter> read_peft_adapter(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / adapter_config_file;
     const auto json = read_json(path, 4 * MiB);
     if (!json) return tl::unexpected(json.error());
-    const auto read = adapter_from_peft(*json, path.string());
+    return adapter_from_peft(*json, path.string());
+}
+
+Result<void> require_same_adapter(const std::filesystem::path& folder, const Plan& plan) {
+    const std::filesystem::path path = folder / adapter_config_file;
+    const auto read = read_peft_adapter(folder);
     if (!read) return tl::unexpected(read.error());
     const Adapter &theirs = read->adapter, &own = plan.adapter;
     if (theirs.rank != own.rank) {

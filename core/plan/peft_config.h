@@ -28,6 +28,9 @@ struct PeftAdapter {
 /// alone, is passed over.
 Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& what);
 
+/// Of the adapter_config.json in a folder.
+Result<PeftAdapter> read_peft_adapter(const std::filesystem::path& folder);
+
 /// Error where adapter_config.json in the folder has another rank or scale than the plan's adapters.
 Result<void> require_same_adapter(const std::filesystem::path& folder, const Plan& plan);
 

@@ -25,9 +25,7 @@ Result<Plan> plan_of(const fs::path& base, const fs::path& adapter) {
     if (!model) return tl::unexpected(model.error());
     plan.model = *std::move(model);
     plan.model.weights = base;
-    const auto config = read_json(adapter / adapter_config_file, 1 * MiB);
-    if (!config) return tl::unexpected(config.error());
-    const auto read = adapter_from_peft(*config, adapter.string());
+    const auto read = read_peft_adapter(adapter);
     if (!read) return tl::unexpected(read.error());
     plan.adapter = read->adapter;
     plan.layout.dp = 1;
