@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that Plimsoll's engine takes for a while under ZeRO-2 and 3 (core/engine/data_parallel.h).
+// Memory that Plimsoll's engine takes for a while under ZeRO-2 and 3 (core/engine/parallel/data_parallel.h).
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ enum class NormPlacement {
 };
 inline constexpr std::array<std::string_view, 4> norm_placement_names{"pre", "post", "sandwich", "deepnorm"};
 
-/// Initial weights of matrices (core/engine/init.h).
+/// Initial weights of matrices (core/engine/model/init.h).
 enum class Init {
     Gpt2,   ///< normal(0, init_std); what writes to the residual stream smaller by 1 / sqrt(2 layers)
     Plain,  ///< all normal(0, init_std)

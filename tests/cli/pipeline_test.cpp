@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/schedule/pipeline.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 #include <fstream>
 
 #include "core/plan/plan_io.h"
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

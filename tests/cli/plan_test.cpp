@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

@@ -110,6 +110,12 @@ void applyTheme(QWidget& widget, bool dark) {
     widget.setStyleSheet(styleSheet(theme));
 }
 
+QColor hatchColour(const Theme& theme) {
+    QColor colour = theme.water;
+    colour.setAlphaF(0.35F);
+    return colour;
+}
+
 QFont uiFont(qreal pointDelta, bool strong) {
     QFont font = QApplication::font();
     font.setPointSizeF(font.pointSizeF() + pointDelta);
