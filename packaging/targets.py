@@ -21,6 +21,12 @@ class Target:
     links: list  # other libraries
 
     @property
+    def key(self):
+        """The first column of the table in core/README.md: "engine/ranks", "ui/plan_models"."""
+        folder = self.folder.removeprefix("core/")
+        return folder + "_models" if self.kind == "library" and self.name == folder.replace("/", "_") + "_models" else folder
+
+    @property
     def allowed(self):
         return set(self.exposes) | set(self.uses)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline's operations take.
+// Durations of a pipeline's operations.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// One entry a stage (chunks x ranks of them). A full backward takes backward_input + backward_weight.
+/// One entry per stage (chunks x ranks entries). A full backward takes backward_input + backward_weight.
 struct StageTimes {
     std::vector<Seconds> forward;
     std::vector<Seconds> backward_input;

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "packaging"))
 import targets as tree  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-ROW = re.compile(r"^\| ((?:`[^`|]+`(?: |, )?)+) *\|(?:[^|]*)\| *([^|]*?) *\|", re.M)
+ROW = re.compile(r"^\| `([^`|]+)` *\|[^|]*\| *([^|]*?) *\|", re.M)
 # Headers of these libraries are heavy or bind a licence: only targets that link them may include them.
 LIBRARIES = {"Qt": re.compile(r"^\s*#\s*include <(Q[A-Z]|Qt)", re.M), "torch": re.compile(r"^\s*#\s*include <(torch|ATen|c10)/", re.M)}
 
@@ -72,30 +72,24 @@ def unused_links(targets, read, whole):
 
 
 def table(text):
-    """{folder: names it may use} of core/README.md."""
-    rows = {}
-    for folders, uses in ROW.findall(text):
-        for folder in re.findall(r"`([^`]+)`", folders):
-            rows[folder] = {name.strip() for name in uses.split(",")} - {"-", ""}
-    return rows
+    """{key of a target: keys it may use} of core/README.md."""
+    return {key: {name.strip() for name in uses.split(",")} - {"-", ""} for key, uses in ROW.findall(text)}
 
 
 def faults_of_table(targets, rows):
+    keys = {name: target.key for name, target in targets.items()}
     found = []
-    by_folder = {}
-    for target in targets.values():
-        by_folder.setdefault(target.folder, []).append(target)
-    for folder, inside in sorted(by_folder.items()):
-        if folder not in rows:
-            found.append(f"core/README.md: the table has no row for {folder}")
+    for target in sorted(targets.values(), key=lambda each: each.key):
+        if target.key not in rows:
+            found.append(f"core/README.md: the table has no row for {target.key}")
             continue
-        names = {target.name for target in inside}
-        uses = set().union(*(target.allowed for target in inside)) - names
-        for name in sorted(uses - rows[folder]):
-            found.append(f"core/README.md: the row of {folder} does not say that it uses {name}")
-        for name in sorted(rows[folder] - uses):
-            found.append(f"core/README.md: the row of {folder} names {name}, which it does not link")
-    return found + [f"core/README.md: the table has a row for {folder}, which holds no target" for folder in sorted(set(rows) - set(by_folder))]
+        uses = {keys.get(name, name) for name in target.allowed}
+        for name in sorted(uses - rows[target.key]):
+            found.append(f"core/README.md: the row of {target.key} does not say that it uses {name}")
+        for name in sorted(rows[target.key] - uses):
+            found.append(f"core/README.md: the row of {target.key} names {name}, which it does not link")
+    known = set(keys.values()) | {"python", "engine/cuda"}
+    return found + [f"core/README.md: the table has a row for {key}, which is no target" for key in sorted(set(rows) - known)]
 
 
 def self_test():
@@ -106,7 +100,7 @@ def self_test():
     assert len(found) == 3, found
     assert "b may not use c" in found[0] and "under EXPOSES" in found[1] and "includes Qt" in found[2], found
     assert unused_links({"a": make("a", ["a/a.h"]), "b": make("b", ["a/a.h"], uses=["a"])}, texts.__getitem__, {})
-    rows = table("| folder | holds | may use |\n|---|---|---|\n| `b` | x | a, c |\n")
+    rows = table("| folder | holds | may use | libraries |\n|---|---|---|---|\n| `b` | x | a, c | - |\n")
     assert rows == {"b": {"a", "c"}}, rows
     found = faults_of_table(targets, rows)
     assert any("names c" in each for each in found) and any("no row for a" in each for each in found), found

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is wrong with the plan or with the run that is open, why, and what to change: looked at on another thread while
-// someone looks.
+// Problems of the plan or of the open run, with reasons and changes. Examined on another thread while a page shows the
+// result.
 #pragma once
 
 #include <optional>
@@ -23,21 +23,21 @@ public:
     DoctorModel(PlanModel* plan, RunModel* run, QObject* parent = nullptr);
     ~DoctorModel() override;
 
-    /// Nothing is examined while nobody looks.
+    /// Nothing is examined while no page shows the result.
     void setWatched(bool watched);
-    /// The run only while one is open.
+    /// Chooses the subject: the run can be chosen only while a run is open.
     void choose(Subject subject);
     Subject subject() const { return subject_; }
     bool hasRun() const;
     QString runName() const;
 
-    /// The last one of the subject; nothing before the first.
+    /// The last diagnosis of the subject; nothing before the first.
     const Diagnosis* diagnosis() const { return diagnosis_ ? &*diagnosis_ : nullptr; }
     bool isExamining() const { return examining_; }
     /// Why there is no diagnosis; "" when all is well.
     QString problem() const { return problem_; }
 
-    /// What a change is made to: the plan as it stands, or the run's own where that is of another model.
+    /// The plan that a change is applied to: the current plan, or the run's own plan if that has another model.
     const Plan& base() const;
     bool takesRunsPlan() const { return &base() != &plan(); }
     /// Whether the change goes with it.

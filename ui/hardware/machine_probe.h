@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What this machine has, asked on another thread (the GPU driver can take its time), and what a plan gets from it.
+// The hardware of this machine, queried on another thread (the GPU driver can be slow), and the facts that a plan takes
+// from it.
 #pragma once
 
 #include <optional>

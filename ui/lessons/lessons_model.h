@@ -17,7 +17,7 @@ class LessonsModel : public QObject {
 public:
     explicit LessonsModel(PlanModel* plan, QObject* parent = nullptr);
 
-    /// Works all of them out: a tenth of a second. Again does nothing.
+    /// Computes all lessons, in a tenth of a second. A second call does nothing.
     void load();
     const std::vector<Lesson>& lessons() const { return lessons_; }
     /// Why some could not be made; "" where all could.

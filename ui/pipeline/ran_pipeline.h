@@ -32,7 +32,7 @@ public:
     explicit RanPipelineModel(QObject* parent = nullptr);
     ~RanPipelineModel() override;
 
-    /// Nothing is read for a page that nobody sees.
+    /// Nothing is read while the page is hidden.
     void setActive(bool active);
     /// Runs of the store with several pipeline stages, newest first.
     const QList<RunChoice>& runs() const { return runs_; }
@@ -40,7 +40,7 @@ public:
     void choose(const QString& path);
     const QString& chosen() const { return chosen_; }
     std::shared_ptr<const RanPipeline> shown() const { return shown_; }
-    /// Why nothing is shown of the chosen run.
+    /// Why the chosen run cannot be shown.
     const QString& problem() const { return problem_; }
 
 signals:

@@ -12,7 +12,7 @@
 
 namespace plimsoll::doctor {
 
-/// Below this share of a step a change is not told: the predictions' own median error is 4 % (README, step times).
+/// Below this share of a step a change is not told: the predictions' own median error is 4 % (docs/planner.md).
 inline constexpr double worth_telling = 0.05;
 
 struct PlanFacts {

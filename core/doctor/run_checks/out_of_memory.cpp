@@ -13,7 +13,8 @@ namespace plimsoll::doctor {
 namespace {
 
 constexpr std::size_t most_changes = 4;
-/// A rank that takes a tenth more than estimated is beyond the estimates' own error (README: 1.3 % on CPUs, 3 % else).
+/// A rank that takes a tenth more than estimated is beyond the estimates' own error (docs/estimate.md: 1.8 % on CPUs,
+/// 3 % else).
 constexpr double much_over = 1.1;
 
 bool says_memory(const std::string& words) {

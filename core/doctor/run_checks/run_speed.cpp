@@ -15,7 +15,7 @@ constexpr std::size_t first_steps = 5;  ///< in which allocators, caches and ker
 constexpr std::size_t least_speed_steps = 40;
 /// Quarters of short runs on two cores that others use as well differed by up to 16 %.
 constexpr double slowed_to = 0.8;
-/// The model's own error is 4 to 8 % (README): half as much again is beyond it.
+/// The model's own error is 4 to 8 % (docs/planner.md): half as much again is beyond it.
 constexpr double much_slower = 1.5;
 constexpr double much_data = 0.05;    ///< a choice: a twentieth is more than any data loading should take
 constexpr double much_waiting = 0.3;  ///< a choice: with overlap the usual layouts stay below it
