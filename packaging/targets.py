@@ -73,15 +73,16 @@ def umbrellas(root=ROOT):
     return found
 
 
-def floors(targets):
+def floors(targets, whole=None):
     """How many targets lie below each at most; raises ValueError where some use each other in a circle."""
-    known = {}
+    known, whole = {}, whole or {}
 
     def floor(name, above):
         if name in above:
             raise ValueError("a circle of targets: " + " → ".join([*above[above.index(name):], name]))
         if name not in known:
-            below = [floor(use, [*above, name]) for use in sorted(targets[name].allowed) if use in targets]
+            uses = {member for use in targets[name].allowed for member in whole.get(use, {use})}
+            below = [floor(use, [*above, name]) for use in sorted(uses) if use in targets]
             known[name] = 1 + max(below) if below else 0
         return known[name]
 

@@ -123,7 +123,7 @@ def main():
     found = faults_of_includes(targets, read, whole) + unused_links(targets, read, whole)
     found += faults_of_table(targets, table((ROOT / "core/README.md").read_text()))
     try:
-        tree.floors(targets)
+        tree.floors(targets, tree.umbrellas())
     except ValueError as circle:
         found.append(str(circle))
     for name, target in targets.items():
