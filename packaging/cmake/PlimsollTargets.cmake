@@ -49,12 +49,24 @@ function(plimsoll_program name)
   target_link_libraries(${name} PRIVATE plimsoll_flags ${uses} ${ARG_LINKS})
 endfunction()
 
-# plimsoll_test(NAME SOURCES ... USES ... [ENVIRONMENT K=V ...] [TIMEOUT seconds]): a GoogleTest program and its ctest entry.
+# plimsoll_peers_test(NAME COMMAND ... [TIMEOUT seconds]): a ctest entry that needs the packages of other tools
+# (packaging/setup --peers); label `peers`. Used inside if(PLIMSOLL_PEERS_TESTS).
+set(PLIMSOLL_PEERS_PYTHON "${CMAKE_SOURCE_DIR}/.deps/venv/bin/python")
+function(plimsoll_peers_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS peers TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# plimsoll_test(NAME SOURCES ... USES ... [ENVIRONMENT K=V ...] [LABELS ...] [TIMEOUT seconds]): a GoogleTest
+# program and its ctest entry.
 function(plimsoll_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LINKS;ENVIRONMENT;LABELS" ${ARGN})
   plimsoll_program(test_${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE
-    PLIMSOLL_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
     PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     PLIMSOLL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   add_test(NAME ${name} COMMAND test_${name})
