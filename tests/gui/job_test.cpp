@@ -28,7 +28,7 @@ namespace {
 TEST_F(GuiTest, PickingModelAndGpusShowsTheCoresNumbers) {
     window_->showPage(PageId::Model);
     choose(window_->modelPage()->presets(), "llama-7b");
-    // transformers' LlamaForCausalLM of this size (shared/oracles/param_counts.json).
+    // transformers' LlamaForCausalLM of this size (tests/oracles/param_counts.json).
     EXPECT_TRUE(window_->waterline()->sizes().contains(QStringLiteral("6,738,415,616")));
     window_->showPage(PageId::Hardware);
     choose(window_->hardwarePage()->gpus(), "A100 SXM4 80GB");

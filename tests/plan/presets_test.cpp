@@ -24,7 +24,7 @@ TEST(ModelPresets, AreListedByFamilyFromSmallToLarge) {
 }
 
 TEST(ModelPresets, HaveTheParametersOfTheModelsTheyAreNamedAfter) {
-    // shared/oracles/param_counts.json; the tiny ones are this project's own, counted by hand below.
+    // tests/oracles/param_counts.json; the tiny ones are this project's own, counted by hand below.
     const std::map<std::string, std::int64_t> expected{
         {"gpt2", 124'439'808},
         {"gpt2-medium", 354'823'168},

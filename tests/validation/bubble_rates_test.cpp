@@ -14,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 std::vector<BubbleCase> published() {
-    std::ifstream file(PLIMSOLL_SHARED_DIR "/data/zero-bubble-rates.csv");
+    std::ifstream file(PLIMSOLL_SOURCE_DIR "/resources/validation/zero-bubble-rates.csv");
     std::stringstream text;
     text << file.rdbuf();
     const auto cases = read_bubble_cases(text.str());

@@ -13,11 +13,9 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<PeakRow> rows_of(const std::string& name) {
-    const auto text = read_file(std::string(PLIMSOLL_SHARED_DIR "/data/") + name);
-    EXPECT_TRUE(text) << text.error().message;
-    const auto table = text ? read_csv(*text) : CsvTable{};
-    EXPECT_TRUE(table) << table.error().message;
-    auto rows = read_peak_rows(*table);
+    const auto text = read_file(std::string(PLIMSOLL_SOURCE_DIR "/resources/validation/") + name);
+    const auto table = text ? read_csv(*text) : tl::unexpected(text.error());
+    auto rows = table ? read_peak_rows(*table) : tl::unexpected(table.error());
     EXPECT_TRUE(rows) << rows.error().message;
     return rows ? *std::move(rows) : std::vector<PeakRow>{};
 }

@@ -5,6 +5,9 @@
 the same weights on the same data under the real DeepSpeed on two CPU ranks. DeepSpeed compiles operators the first time,
 which are kept in --extensions: about a minute for the shared-memory collectives that every run loads, minutes for each of
 its own Adams; --torch-adam takes PyTorch's AdamW in their place.
+
+DeepSpeed refuses fp16 on processors that cannot compute in it. Which precisions it takes here is asked first; those that
+it refuses are left out, with a sentence for each.
 """
 import argparse
 import json
@@ -14,6 +17,20 @@ import sys
 import tempfile
 
 TOLERANCE = {"fp32": 1e-5, "fp16": 2e-4, "bf16": 1e-2}
+EVERYWHERE = {"fp32", "bf16"}
+NAMES = {"torch.float32": "fp32", "torch.bfloat16": "bf16", "torch.float16": "fp16"}
+
+
+def precisions(python):
+    """Those that DeepSpeed says it can train in on this machine."""
+    ask = "from deepspeed.accelerator import get_accelerator as chosen; print(*chosen().supported_dtypes())"
+    done = subprocess.run([python, "-c", ask], env=dict(os.environ, DS_ACCELERATOR="cpu"), capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"DeepSpeed does not say which precisions it supports:\n{done.stderr[-2000:]}")
+    found = {NAMES[word] for word in done.stdout.split() if word in NAMES}
+    if not EVERYWHERE <= found:
+        sys.exit(f"DeepSpeed says that it supports {found}; fp32 and bf16 are expected of every machine")
+    return found
 
 
 def train(arguments, config, out):
@@ -35,6 +52,7 @@ def main():
     parser.add_argument("--torch-adam", action="store_true")
     parser.add_argument("names", nargs="*", help="cases; none: all")
     arguments = parser.parse_args()
+    supported = precisions(arguments.python)
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([arguments.writer, folder, *arguments.names], check=True, stdout=subprocess.DEVNULL)
@@ -42,6 +60,9 @@ def main():
         if not names or (arguments.names and len(names) != len(arguments.names)):
             sys.exit(f"asked for {arguments.names}, found {names}")
         for name in names:
+            if name.split("-")[0] not in supported:
+                print(f"{name}: left out, since DeepSpeed cannot train in {name.split('-')[0]} on this processor", flush=True)
+                continue
             config, out = os.path.join(folder, name + ".json"), os.path.join(folder, name + ".deepspeed.json")
             if arguments.torch_adam:
                 with open(config) as file:

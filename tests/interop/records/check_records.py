@@ -131,7 +131,7 @@ def main():
     parser.add_argument("--python", required=True)
     options = parser.parse_args()
     if not os.path.exists(options.python):
-        sys.exit(f"{options.python} is missing: run packaging/deps-deepspeed, or configure with -DPLIMSOLL_DEEPSPEED_TESTS=OFF")
+        sys.exit(f"{options.python} is missing: run packaging/setup --peers")
     if os.path.abspath(sys.executable) != os.path.abspath(options.python):
         os.execv(options.python, [options.python, *sys.argv])
     with tempfile.TemporaryDirectory() as folder:
