@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QIcon>
 #include <QSettings>
 
 #include "app/studio/headless.h"
@@ -89,5 +90,7 @@ int main(int argc, char** argv) {
     QSettings::setDefaultFormat(QSettings::IniFormat);
     qInstallMessageHandler(quiet_about_the_platform);
     QApplication app(argc, argv);
+    QApplication::setDesktopFileName(QStringLiteral("plimsoll-studio"));
+    QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("plimsoll-studio")));
     return options.headless ? plimsoll::studio::run_headless(options) : show_window(app, options);
 }
