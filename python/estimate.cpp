@@ -2,6 +2,7 @@
 // plimsoll.estimate()
 #include "core/estimate/estimate.h"
 
+#include "core/estimate/estimate_json.h"
 #include "core/frameworks/error_model.h"
 #include "core/frameworks/estimate_under.h"
 #include "python/bindings.h"

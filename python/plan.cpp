@@ -8,7 +8,12 @@
 #include "core/plan/layout_change.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
+#include "core/planner/layout_text.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {

@@ -7,7 +7,9 @@
 
 #include "core/base/units.h"
 #include "core/plan/gpu.h"
+#include "core/planner/layout_text.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {

@@ -8,7 +8,11 @@
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/doctor/examine.h"
+#include "core/doctor/findings/apply_changes.h"
+#include "core/doctor/findings/doctor_json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 

@@ -9,10 +9,13 @@
 #include "app/cli/reports/remedies_report.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/estimate/estimate_json.h"
 #include "core/frameworks/estimate_under.h"
 #include "core/plan/gpu.h"
 #include "core/plan/layout_change.h"
+#include "core/remedies/find_remedies.h"
 #include "core/remedies/remedies.h"
+#include "core/remedies/remedies_json.h"
 
 namespace plimsoll::cli {
 

@@ -11,6 +11,7 @@
 #include "core/plan/adapter.h"
 #include "core/run/merge_process.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 

@@ -14,6 +14,7 @@
 #include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/merge_process.h"
 
 namespace plimsoll::cli {

@@ -8,6 +8,7 @@
 #include "core/interop/deepspeed/facts/deepspeed_schema.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll::cli {
 

@@ -9,8 +9,10 @@
 #include "core/base/nearest.h"
 #include "core/schedule/plan_pipeline/advice.h"
 #include "core/schedule/plan_pipeline/chrome_trace.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "core/schedule/plan_pipeline/svg.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::cli {
 

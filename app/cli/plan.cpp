@@ -10,7 +10,10 @@
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 
 namespace plimsoll::cli {
 

@@ -7,6 +7,7 @@
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 
 namespace plimsoll::cli {
 

@@ -15,6 +15,7 @@
 #include "core/interop/records/records_steps.h"
 #include "core/interop/records/wandb.h"
 #include "core/plan/plan_io.h"
+#include "core/run/run_store.h"
 #include "core/run/run_telemetry.h"
 
 namespace plimsoll::cli {

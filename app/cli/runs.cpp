@@ -8,6 +8,7 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/run/clock.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 

@@ -10,6 +10,9 @@
 #include "core/calibration/peak_record.h"
 #include "core/control/fault.h"
 #include "core/plan/layout_change.h"
+#include "core/run/detached.h"
+#include "core/run/run_store.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {

@@ -9,6 +9,7 @@
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/interrupt.h"
 #include "core/base/nearest.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 

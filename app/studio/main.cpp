@@ -10,6 +10,7 @@
 #include "app/studio/options.h"
 #include "app/studio/screenshots.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "ui/run/run_controls.h"
 #include "ui/run/run_model.h"
 #include "ui/widgets/theme.h"

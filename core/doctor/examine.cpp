@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/doctor/examine.h"
+
 #include <algorithm>
 
-#include "core/doctor/examine.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
 #include "core/plan/checks/check_plan.h"

@@ -74,8 +74,4 @@ struct MemoryEstimate {
 /// plan is impossible (check_plan) or the GPU is not known.
 Result<MemoryEstimate> estimate_memory(const Plan& plan);
 
-/// The JSON of `plimsoll estimate --json`: model.parameters, per stage every term in bytes with formula and source, the
-/// simulated pipeline bubble and its closed form (null where there is none).
-Json to_json(const MemoryEstimate& estimate, const Plan& plan);
-
 }  // namespace plimsoll

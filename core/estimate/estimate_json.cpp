@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 namespace plimsoll {

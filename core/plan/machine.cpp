@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/plan/machine.h"
+
 #include <dlfcn.h>
 #include <sched.h>
 

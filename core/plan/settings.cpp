@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // "layout.dp=4": one field of a plan by its dotted key.
+#include "core/plan/settings.h"
+
 #include <algorithm>
 
 #include "core/base/nearest.h"
 #include "core/plan/json_fields.h"
-#include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
 
 namespace plimsoll {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/adapter.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 
 namespace plimsoll {
 

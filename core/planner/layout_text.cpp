@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/planner/layout_text.h"
+
 #include "core/plan/schedule_kind.h"
-#include "core/planner/planner.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why the best layout is not one step away from where it is.
+#include "core/planner/neighbours.h"
+
 #include <algorithm>
 
 #include "core/estimate/estimate.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/schedule_kind.h"
-#include "core/planner/planner.h"
 #include "core/planner/space.h"
 
 namespace plimsoll {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/recommendations.h"
 #include "core/planner/space.h"
 
 namespace plimsoll {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people are told for a model of this size, beside what the search found.
+#include "core/planner/recommendations.h"
+
 #include <algorithm>
 
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
-#include "core/planner/planner.h"
+#include "core/planner/layout_text.h"
 
 namespace plimsoll {
 

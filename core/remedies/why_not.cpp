@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/remedies/why_not.h"
+
 #include <algorithm>
 #include <vector>
-
-#include "core/remedies/remedies.h"
 
 namespace plimsoll {
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/run/detached.h"
+
 #include <system_error>
 
 #include "core/run/process.h"
-#include "core/run/supervisor.h"
 
 namespace plimsoll {
 

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/run/clock.h"
 #include "core/run/run_lock.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at before a process is started, so that an error comes at once and nothing is left behind.
+#include "core/run/start_checks.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -8,11 +10,11 @@
 #include "core/data/corpus.h"
 #include "core/plan/adapter.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
-#include "core/run/supervisor.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/schedule/check_schedule.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/timeline_sums.h"
 #include "core/schedule/traverse.h"
 

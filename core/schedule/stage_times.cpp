@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/stage_times.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,7 +8,7 @@
 #include "core/plan/adapter.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/layer_flops.h"
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {

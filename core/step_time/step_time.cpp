@@ -9,6 +9,7 @@
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/layer_flops.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/stage_times.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/step_timer.h"
 

@@ -9,6 +9,7 @@
 #include "core/estimate/terms.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 #include "core/step_time/collective_time.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/pipeline_time.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/validation/bubble_cases.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include <fmt/ranges.h>
-
-#include "core/validation/bubble_rates.h"
 
 namespace plimsoll {
 namespace {

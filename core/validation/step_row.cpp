@@ -11,6 +11,7 @@
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
 #include "core/step_time/step_time.h"
 
 namespace plimsoll {

@@ -6,6 +6,7 @@
 
 #include "core/control/gradient_guard.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/estimate/peak_counter.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "core/estimate/estimate_json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 #include "tests/support/program.h"
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {

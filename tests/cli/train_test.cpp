@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "tests/support/program.h"
 

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/plan/gpu.h"
 #include "tests/support/plans.h"
 
 namespace plimsoll {

@@ -3,6 +3,7 @@
 #include <QUndoStack>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/doctor/doctor_page.h"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 

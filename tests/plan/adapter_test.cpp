@@ -8,6 +8,7 @@
 #include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/plan/trainable.h"
 
 namespace plimsoll {

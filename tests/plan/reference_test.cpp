@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
 
 namespace plimsoll {

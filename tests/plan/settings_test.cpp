@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
 #include "tests/support/random_fields.h"
 
 namespace plimsoll {

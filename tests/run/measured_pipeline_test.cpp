@@ -2,6 +2,8 @@
 #include "core/run/measured_pipeline.h"
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/schedule/stage_times.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/run_fixture.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/run/clock.h"
 #include "core/run/run_lock.h"
+#include "core/run/run_store.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll::ui {

@@ -7,6 +7,7 @@
 #include "core/doctor/examine.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "ui/plan/plan_model.h"
 #include "ui/run/run_model.h"
 

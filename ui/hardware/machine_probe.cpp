@@ -5,6 +5,8 @@
 #include <QLocale>
 #include <QMetaObject>
 
+#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"

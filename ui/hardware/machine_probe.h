@@ -7,7 +7,7 @@
 #include <QObject>
 #include <QThreadPool>
 
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan.h"
 #include "ui/common/text_table.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/schedule/plan_pipeline/chrome_trace.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "core/schedule/plan_pipeline/svg.h"
 #include "ui/plan/plan_model.h"

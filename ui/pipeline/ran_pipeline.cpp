@@ -4,6 +4,8 @@
 #include <cmath>
 #include <QMetaObject>
 
+#include "core/run/run_store.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/timeline_sums.h"
 #include "core/step_time/step_time.h"
 #include "ui/common/plan_field.h"

@@ -4,6 +4,7 @@
 #include <QMetaObject>
 
 #include "core/data/corpus.h"
+#include "core/data/sample_order.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

@@ -3,6 +3,7 @@
 
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/presets.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll::ui {
 

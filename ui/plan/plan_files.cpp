@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/estimate/estimate_json.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::ui {

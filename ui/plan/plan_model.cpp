@@ -7,6 +7,8 @@
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

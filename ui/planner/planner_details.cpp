@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/planner/planner_details.h"
 
+#include "core/planner/layout_text.h"
 #include "ui/waterline/time_parts.h"
 #include "ui/waterline/waterline_bars.h"
 #include "ui/waterline/waterline_data.h"

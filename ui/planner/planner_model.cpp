@@ -5,8 +5,12 @@
 #include <QMetaObject>
 
 #include "core/estimate/estimate.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/recommendations.h"
 #include "ui/common/plan_field.h"
 #include "ui/plan/plan_model.h"
 

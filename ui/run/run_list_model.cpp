@@ -7,6 +7,7 @@
 #include <QPointer>
 #include <QThreadPool>
 
+#include "core/run/run_store.h"
 #include "ui/run/run_words.h"
 
 namespace plimsoll::ui {

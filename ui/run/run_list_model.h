@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::ui {
 

@@ -5,9 +5,11 @@
 #include <QMetaObject>
 
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
 #include "core/plan/trainable.h"
+#include "core/run/detached.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 #include "ui/common/plan_field.h"
 

@@ -9,6 +9,8 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {

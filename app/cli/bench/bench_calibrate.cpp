@@ -9,6 +9,7 @@
 #include "app/cli/bench/bench_measure.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/step_time/calibration_file.h"

@@ -11,6 +11,7 @@
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll::cli {
 

@@ -10,6 +10,7 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/estimate/estimate.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {

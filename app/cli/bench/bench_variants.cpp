@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll::cli {
 

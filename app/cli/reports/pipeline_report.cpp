@@ -5,9 +5,10 @@
 #include <array>
 
 #include "app/cli/terminal/terminal.h"
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
 #include "core/schedule/plan_pipeline/advice.h"
 #include "core/schedule/plan_pipeline/memory_curve.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::cli {
 

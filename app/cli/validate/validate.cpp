@@ -10,6 +10,7 @@
 #include "app/cli/validate/validate_step_time.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/validation/bubble_cases.h"
 #include "core/validation/bubble_rates.h"
 
 namespace plimsoll::cli {

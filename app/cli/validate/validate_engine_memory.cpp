@@ -9,6 +9,8 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/base/json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/dry_run_process.h"
 
 namespace plimsoll::cli {

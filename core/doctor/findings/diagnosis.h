@@ -58,8 +58,5 @@ struct AppliedChanges {
     std::vector<std::string> settings;  ///< all that were made
     std::vector<std::string> left_out;  ///< kinds whose change touches what another one has set, or does not go with it
 };
-AppliedChanges with_first_changes(const Plan& plan, const Diagnosis& diagnosis);
-
-Json to_json(const Diagnosis& diagnosis);
 
 }  // namespace plimsoll

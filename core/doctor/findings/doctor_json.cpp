@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/doctor/findings/diagnosis.h"
+#include "core/doctor/findings/doctor_json.h"
 
 namespace plimsoll {
 

@@ -8,6 +8,8 @@
 #include "core/doctor/findings/sheet.h"
 #include "core/frameworks/error_model.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/remedies/find_remedies.h"
 #include "core/step_time/calibration_file.h"
 #include "core/step_time/step_timer.h"
 

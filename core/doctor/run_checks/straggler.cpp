@@ -7,7 +7,9 @@
 #include "core/doctor/run_checks/run_checks.h"
 #include "core/run/measured_pipeline.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::doctor {
 

@@ -23,6 +23,7 @@
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll::engine {

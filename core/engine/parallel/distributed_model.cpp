@@ -11,6 +11,7 @@
 #include "core/engine/model/init.h"
 #include "core/engine/optimizer/offloaded_states.h"
 #include "core/plan/recompute_rules.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/times.h"
 
 namespace plimsoll::engine {

@@ -5,6 +5,7 @@
 
 #include "core/schedule/generators/auto_schedule.h"
 #include "core/schedule/generators/generators.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

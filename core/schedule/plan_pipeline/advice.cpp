@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "core/schedule/check_schedule.h"
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "core/schedule/generators/make_schedule.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which list of operations a plan's pipeline follows.
+#include "core/schedule/plan_pipeline/plan_schedule.h"
+
 #include "core/schedule/generators/make_schedule.h"
-#include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

@@ -14,6 +14,8 @@
 #include "core/engine/parallel/pipeline_step.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "tests/support/run_harness.h"
 

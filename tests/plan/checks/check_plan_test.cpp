@@ -4,7 +4,10 @@
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/random_fields.h"
 
 namespace plimsoll {

@@ -11,7 +11,9 @@
 #include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/plan_pipeline/chrome_trace.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/svg.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
