@@ -26,7 +26,7 @@ Estimate estimate(const Plan& plan, const std::string& framework) {
     return made;
 }
 
-std::string in_words(const Estimate& estimate) {
+std::string estimate_text(const Estimate& estimate) {
     return fmt::format("<plimsoll.Estimate: {} of {} usable on the fullest rank, {}>", format_bytes(estimate.total()),
                        format_bytes(estimate.memory.usable), estimate.memory.fits() ? "fits" : "does not fit");
 }
@@ -94,7 +94,7 @@ void add_estimate(py::module_& module) {
         .def(
             "to_dict", [](const Estimate& e) { return to_python(to_json(e.memory, e.plan)); },
             "The keys of `plimsoll estimate --json`.")
-        .def("__repr__", &in_words);
+        .def("__repr__", &estimate_text);
     module.def(
         "estimate", &estimate, py::arg("plan"), py::kw_only(), py::arg("framework") = "plimsoll",
         "Memory of the plan under a framework: plimsoll, deepspeed, megatron, torchtitan or hf-trainer. BadInput "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll.export()
 #include "core/base/file.h"
-#include "core/interop/export_target.h"
+#include "core/interop/exports/export_target.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {

@@ -3,22 +3,23 @@
 #include <optional>
 
 #include "core/base/file.h"
-#include "core/interop/deepspeed_lint.h"
+#include "core/interop/deepspeed/lint/deepspeed_lint.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {
 
 namespace {
 
-using Number = std::optional<std::int64_t>;
+using LintNumber = std::optional<std::int64_t>;
 
 struct Lint {
     DeepSpeedLint found;
     DeepSpeedLaunch launch;
 };
 
-DeepSpeedLaunch launch_of(const std::optional<Plan>& plan,
-                          const std::vector<std::tuple<const char*, std::int64_t DeepSpeedLaunch::*, Number>>& given) {
+DeepSpeedLaunch launch_of(
+    const std::optional<Plan>& plan,
+    const std::vector<std::tuple<const char*, std::int64_t DeepSpeedLaunch::*, LintNumber>>& given) {
     DeepSpeedLaunch launch = plan ? deepspeed_launch(*plan) : DeepSpeedLaunch{};
     for (const auto& [name, member, value] : given) {
         if (value && *value < 1) raise(bad_input("{} is {}: 1 or more is needed", name, *value).value());
@@ -34,9 +35,9 @@ std::pair<std::string, std::string> text_and_name(const py::object& config) {
     return {value_of(read_file(path, 4 * MiB)), path.string()};
 }
 
-Lint lint(const py::object& config, const Number& world, const Number& tp, const Number& pp, const Number& sp,
-          const Number& gpus_per_node, const Number& parameters, const std::optional<std::string>& release,
-          bool hugging_face, const std::optional<Plan>& plan) {
+Lint lint(const py::object& config, const LintNumber& world, const LintNumber& tp, const LintNumber& pp,
+          const LintNumber& sp, const LintNumber& gpus_per_node, const LintNumber& parameters,
+          const std::optional<std::string>& release, bool hugging_face, const std::optional<Plan>& plan) {
     using Launch = DeepSpeedLaunch;
     Launch launch = launch_of(plan, {{"world", &Launch::world, world},
                                      {"tp", &Launch::tp, tp},

@@ -2,9 +2,10 @@
 // plimsoll.Plan
 #include <optional>
 
-#include "app/cli/layout_change.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/json_fields.h"
+#include "core/plan/layout_change.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/planner/planner.h"
@@ -45,7 +46,7 @@ Plan on_gpus(Plan plan, const Number& gpus, const Number& gpus_per_node, const N
     if ((gpus_per_node || nodes) && each * machines != all)
         raise(bad_input("{} GPUs are not {} nodes of {}: leave one of the three out", all, machines, each).value());
     std::vector<std::string> notes;
-    plan = value_of(cli::with_gpus(std::move(plan), all, &notes));
+    plan = value_of(with_gpus(std::move(plan), all, notes));
     warn_of(notes);
     if (gpus_per_node || nodes) {
         plan.cluster.gpus_per_node = each;
@@ -90,7 +91,7 @@ py::object field(const Plan& plan, const std::string& key) {
     return to_python(*place);
 }
 
-std::string in_words(const Plan& plan) {
+std::string plan_text(const Plan& plan) {
     return fmt::format("<plimsoll.Plan \"{}\": {} x {}, {}>", plan.name, plan.cluster.world_size(), plan.cluster.gpu,
                        layout_words(plan.layout));
 }
@@ -159,7 +160,7 @@ void add_plan(py::module_& module) {
         .def("__copy__", [](const Plan& plan) { return plan; })
         .def(
             "__deepcopy__", [](const Plan& plan, const py::dict&) { return plan; }, py::arg("memo"))
-        .def("__repr__", &in_words)
+        .def("__repr__", &plan_text)
         .def(py::pickle([](const Plan& plan) { return py::str(to_json(plan).dump()); },
                         [from_json](const py::str& text) {
                             return from_json(value_of(parse_json(text.cast<std::string>(), "the plan")));

@@ -116,12 +116,12 @@ Row row_at(const Search& search, py::ssize_t index) {
     return search.row(ranked[static_cast<std::size_t>(index < 0 ? index + size : index)]);
 }
 
-std::string in_words(const Row& row) {
+std::string search_text(const Row& row) {
     return fmt::format("<plimsoll.Row {}: {} a step, {}>", layout_words(row.candidate.layout),
                        format_seconds(row.candidate.step), format_bytes(row.candidate.peak));
 }
 
-std::string in_words(const Search& search) {
+std::string search_text(const Search& search) {
     const auto& found = search.result;
     if (found.ranked.empty()) return fmt::format("<plimsoll.Search: {}>", found.binding);
     return fmt::format("<plimsoll.Search: {} of {} layouts fit; best: {}>", format_count(found.counts.fitting),
@@ -147,7 +147,7 @@ void add_row(py::module_& module) {
         .def_property_readonly(
             "on_front", [](const Row& row) { return row.candidate.on_front; },
             "No layout is better in memory, time and GPUs together")
-        .def("__repr__", [](const Row& row) { return in_words(row); });
+        .def("__repr__", [](const Row& row) { return search_text(row); });
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ void add_search(py::module_& module) {
             "The keys of `plimsoll plan --json`.")
         .def("__len__", [](const Search& s) { return s.result.ranked.size(); })
         .def("__getitem__", &row_at, py::arg("index"))
-        .def("__repr__", [](const Search& s) { return in_words(s); });
+        .def("__repr__", [](const Search& s) { return search_text(s); });
 
     const Numbers any;
     const Names any_name;

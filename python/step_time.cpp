@@ -3,6 +3,7 @@
 #include "core/step_time/step_time.h"
 
 #include "core/base/units.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "python/bindings.h"
 

@@ -4,16 +4,17 @@
 #include <optional>
 #include <system_error>
 
-#include "app/cli/command.h"
-#include "app/cli/doctor_report.h"
-#include "app/cli/terminal.h"
+#include "app/cli/reports/doctor_report.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
+#include "core/doctor/examine.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct DoctorArguments {
     std::string what;
     std::string apply;
     bool json = false;
@@ -69,7 +70,7 @@ std::string applied_text(const AppliedChanges& applied, const std::string& file)
     return text;
 }
 
-Result<int> doctor(const Arguments& arguments) {
+Result<int> doctor(const DoctorArguments& arguments) {
     if (!arguments.apply.empty() && exists(arguments.apply))
         return bad_input("{} is there already: --apply writes a new file; choose another name", arguments.apply);
     const auto patient = patient_of(arguments.what);
@@ -94,7 +95,7 @@ Result<int> doctor(const Arguments& arguments) {
 void add_doctor(CLI::App& app, Work& work) {
     CLI::App* command = add_command(
         app, "doctor", "What is wrong with a run or a plan, why, and what to change; the whole checklist below");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<DoctorArguments>();
     command
         ->add_option(
             "WHAT", arguments->what,

@@ -5,10 +5,10 @@
 #include <charconv>
 #include <optional>
 
-#include "app/cli/command.h"
-#include "app/cli/dry_run_report.h"
-#include "app/cli/plan_arguments.h"
-#include "app/cli/terminal.h"
+#include "app/cli/reports/dry_run_text.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/plan_arguments.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/allocator/allocator_settings.h"
 #include "core/estimate/estimate.h"
 #include "core/plan/gpu.h"
@@ -17,7 +17,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct DryRunArguments {
     PlanArguments plan;
     std::string gpu, rank = "0";
     std::string timeline, trace;
@@ -73,7 +73,7 @@ Result<Bytes> for_tensors(const Plan& plan) {
     return std::max<Bytes>(bytes, 1);
 }
 
-Result<int> dry_run(Arguments& arguments) {
+Result<int> dry_run(DryRunArguments& arguments) {
     const auto plan = arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); });
     if (!plan) return tl::unexpected(plan.error());
     if (const auto settings = parse_allocator_settings(arguments.allocator_settings); !settings) {
@@ -105,7 +105,7 @@ Result<int> dry_run(Arguments& arguments) {
 void add_dry_run(CLI::App& app, Work& work) {
     CLI::App* command = add_command(
         app, "dry-run", "The engine's own training step without its memory: what each allocation of a rank would be");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<DryRunArguments>();
     arguments->plan.add_to(*command);
     command->add_option("--rank", arguments->rank, "A rank, or all: one of each pipeline stage")
         ->type_name("R")

@@ -4,21 +4,21 @@
 
 #include <optional>
 
-#include "app/cli/interval_report.h"
-#include "app/cli/layout_change.h"
-#include "app/cli/memory_report.h"
-#include "app/cli/plan_arguments.h"
-#include "app/cli/remedies_report.h"
-#include "app/cli/terminal.h"
+#include "app/cli/reports/interval_report.h"
+#include "app/cli/reports/memory_report.h"
+#include "app/cli/reports/remedies_report.h"
+#include "app/cli/terminal/plan_arguments.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/frameworks/estimate_under.h"
 #include "core/plan/gpu.h"
+#include "core/plan/layout_change.h"
 #include "core/remedies/remedies.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct EstimateArguments {
     PlanArguments plan;
     std::string gpu;
     std::optional<std::int64_t> gpus;
@@ -28,7 +28,7 @@ struct Arguments {
     bool remedies = false;
 };
 
-Result<Plan> on_hardware(Plan plan, const Arguments& arguments) {
+Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
     if (!arguments.gpu.empty()) {
         if (arguments.gpu == "cpu") {
             plan.cluster.gpu = "cpu";
@@ -39,11 +39,15 @@ Result<Plan> on_hardware(Plan plan, const Arguments& arguments) {
         }
         plan.cluster.usable_gib = 0;  // what the plan said was about another card
     }
-    return arguments.gpus ? with_gpus(std::move(plan), *arguments.gpus) : Result<Plan>(std::move(plan));
+    if (!arguments.gpus) return plan;
+    std::vector<std::string> notes;
+    auto changed = with_gpus(std::move(plan), *arguments.gpus, notes);
+    for (const std::string& note : notes) warn(note);
+    return changed;
 }
 
 /// The call again with the settings changed.
-std::string call_with(const Arguments& arguments, const std::vector<std::string>& more) {
+std::string call_with(const EstimateArguments& arguments, const std::vector<std::string>& more) {
     const auto key = [](const std::string& setting) { return setting.substr(0, setting.find('=')); };
     std::vector<std::string> settings = arguments.plan.settings;
     for (const std::string& setting : more)
@@ -55,7 +59,7 @@ std::string call_with(const Arguments& arguments, const std::vector<std::string>
     return fmt::format("{} --set {}", words, fmt::join(settings, " "));
 }
 
-Result<int> estimate(Arguments& arguments) {
+Result<int> estimate(EstimateArguments& arguments) {
     const auto plan = arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); });
     if (!plan) return tl::unexpected(plan.error());
     const auto framework = find_framework(arguments.framework);
@@ -88,7 +92,7 @@ Result<int> estimate(Arguments& arguments) {
 void add_estimate(CLI::App& app, Work& work) {
     CLI::App* command =
         add_command(app, "estimate", "Training memory per rank, term by term, against what the GPU has");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<EstimateArguments>();
     arguments->plan.add_to(*command);
     command->add_option("--gpu", arguments->gpu, "GPU of the catalogue (\"A100 SXM4 80GB\", h100), or cpu")
         ->type_name("NAME");

@@ -2,21 +2,21 @@
 // plimsoll export: what is here in another tool's format.
 #include <system_error>
 
-#include "app/cli/plan_arguments.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/plan_arguments.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
-#include "core/interop/export_target.h"
+#include "core/interop/exports/export_target.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct ExportArguments {
     PlanArguments plan;
     std::string output;
 };
 
-Result<int> export_to(std::string_view target, Arguments& arguments) {
+Result<int> export_to(std::string_view target, ExportArguments& arguments) {
     const auto plan = arguments.plan.load();
     if (!plan) return tl::unexpected(plan.error());
     const auto exported = export_plan(*plan, target);
@@ -38,7 +38,7 @@ Result<int> export_to(std::string_view target, Arguments& arguments) {
 void add_target(CLI::App& parent, Work& work, const ExportTarget& target) {
     CLI::App* command =
         add_command(parent, std::string(target.name), fmt::format("{} ({})", target.what, target.file_name));
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ExportArguments>();
     arguments->plan.add_to(*command);
     command
         ->add_option("-o,--output", arguments->output,

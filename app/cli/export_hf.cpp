@@ -2,12 +2,12 @@
 // plimsoll export hf and peft: a run's checkpoint as a folder for transformers, its adapters for PEFT.
 #include <optional>
 
-#include "app/cli/command.h"
-#include "app/cli/interrupt.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/interrupt.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/base/parse_bytes.h"
-#include "core/interop/folder_aside.h"
-#include "core/interop/hf_folder.h"
+#include "core/interop/model_files/folder_aside.h"
+#include "core/interop/model_files/hf_folder.h"
 #include "core/plan/adapter.h"
 #include "core/run/merge_process.h"
 #include "core/run/run_folder.h"
@@ -16,7 +16,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct ExportHfArguments {
     std::string run, out;
     std::optional<std::int64_t> step;
     std::string shard_size = "5GB";
@@ -35,7 +35,7 @@ struct Found {
 };
 
 /// The run, its plan and the checkpoint that is asked for.
-Result<Found> find_checkpoint(const Arguments& arguments) {
+Result<Found> find_checkpoint(const ExportHfArguments& arguments) {
     if (arguments.step && *arguments.step < 1) {
         return bad_input("--step is {}: 1 or more is needed; without it the newest is taken", *arguments.step);
     }
@@ -51,7 +51,7 @@ Result<Found> find_checkpoint(const Arguments& arguments) {
     return Found{*run, *plan, *std::move(checkpoint)};
 }
 
-Result<int> export_to_peft(const Arguments& arguments) {
+Result<int> export_to_peft(const ExportHfArguments& arguments) {
     const auto found = find_checkpoint(arguments);
     if (!found) return tl::unexpected(found.error());
     const std::string out = arguments.out.empty() ? found->run.name() + "-adapter" : arguments.out;
@@ -65,7 +65,7 @@ Result<int> export_to_peft(const Arguments& arguments) {
     return 0;
 }
 
-Result<int> export_to_hf(const Arguments& arguments) {
+Result<int> export_to_hf(const ExportHfArguments& arguments) {
     HfFolderOptions options;
     const auto shard_size = parse_bytes(arguments.shard_size);
     if (!shard_size) {
@@ -107,7 +107,7 @@ Result<int> export_to_hf(const Arguments& arguments) {
 void add_export_hf(CLI::App& parent, Work& work) {
     CLI::App* peft =
         add_command(parent, "peft", "A run's newest whole adapters as a folder that PEFT's from_pretrained reads");
-    const auto adapters = std::make_shared<Arguments>();
+    const auto adapters = std::make_shared<ExportHfArguments>();
     peft->add_option("RUN", adapters->run, "A run's name, its folder, or latest")->required();
     peft->add_option("--out", adapters->out, "Folder to make (whole or not at all); default: RUN-adapter, here")
         ->type_name("DIR");
@@ -119,7 +119,7 @@ void add_export_hf(CLI::App& parent, Work& work) {
         parent, "hf",
         "A run's newest whole checkpoint as a folder that transformers' from_pretrained reads; adapters are "
         "added to their model");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ExportHfArguments>();
     command->add_option("RUN", arguments->run, "A run's name, its folder, or latest")->required();
     command->add_option("--out", arguments->out, "Folder to make (whole or not at all); default: RUN-hf, here")
         ->type_name("DIR");

@@ -2,16 +2,17 @@
 // plimsoll import: another tool's file as a plan.
 #include <charconv>
 
-#include "app/cli/plan_arguments.h"
-#include "app/cli/terminal.h"
-#include "core/interop/checkpoint_counts.h"
-#include "core/interop/deepspeed_import.h"
-#include "core/interop/gguf_model.h"
-#include "core/interop/process_config.h"
-#include "core/interop/safetensors_counts.h"
-#include "core/plan/hf_config.h"
+#include "app/cli/terminal/plan_arguments.h"
+#include "app/cli/terminal/terminal.h"
+#include "core/interop/deepspeed/deepspeed_import.h"
+#include "core/interop/deepspeed/process_config.h"
+#include "core/interop/model_files/checkpoint_counts.h"
+#include "core/interop/model_files/gguf_model.h"
+#include "core/interop/model_files/safetensors_counts.h"
+#include "core/plan/checks/check_plan.h"
+#include "core/plan/hugging_face/hf_config.h"
+#include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/parameters.h"
-#include "core/plan/peft_config.h"
 #include "core/plan/plan_io.h"
 #include "core/run/merge_process.h"
 
@@ -19,7 +20,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct ImportArguments {
     std::string config;
     std::string output;
     PlanArguments base;
@@ -30,7 +31,7 @@ struct Arguments {
 
 void note(const std::string& sentence) { fmt::print(stderr, "note: {}\n", printable(sentence)); }
 
-Result<int> write_plan(const Arguments& arguments, const Plan& plan) {
+Result<int> write_plan(const ImportArguments& arguments, const Plan& plan) {
     if (arguments.output.empty()) {
         say(to_json(plan).dump(2) + "\n");
         return 0;
@@ -43,19 +44,19 @@ Result<int> write_plan(const Arguments& arguments, const Plan& plan) {
     return 0;
 }
 
-Result<int> write_plan_of(const Arguments& arguments, const Model& model) {
+Result<int> write_plan_of(const ImportArguments& arguments, const Model& model) {
     const Plan plan = starting_plan(model);
     if (auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
     return write_plan(arguments, plan);
 }
 
-Result<int> import_hf(const Arguments& arguments) {
+Result<int> import_hf(const ImportArguments& arguments) {
     const auto model = import_hf_config(arguments.config);
     if (!model) return tl::unexpected(model.error());
     return write_plan_of(arguments, *model);
 }
 
-Result<int> import_gguf(const Arguments& arguments) {
+Result<int> import_gguf(const ImportArguments& arguments) {
     const auto file = read_gguf(arguments.config);
     if (!file) return tl::unexpected(file.error());
     const auto made = model_from_gguf(*file, arguments.config);
@@ -67,7 +68,7 @@ Result<int> import_gguf(const Arguments& arguments) {
 }
 
 /// The adapter's folder and its model's as a plan that goes on training it; with --merge also as one model.
-Result<int> import_peft(const Arguments& arguments) {
+Result<int> import_peft(const ImportArguments& arguments) {
     const std::filesystem::path folder = arguments.config;
     const auto read = read_peft_adapter(folder);
     if (!read) return tl::unexpected(read.error());
@@ -119,8 +120,8 @@ std::string compared(const DtypeCounts& counts, const Model& model) {
 }
 
 /// The counts (`report`, or `json` where that is asked), beside those of the model in `config`, whose plan -o writes.
-Result<int> report_counts(const Arguments& arguments, const DtypeCounts& counts, const std::filesystem::path& config,
-                          const std::string& report, const Json& json) {
+Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& counts,
+                          const std::filesystem::path& config, const std::string& report, const Json& json) {
     const bool wanted = !arguments.output.empty();
     if (wanted && config.empty())
         return bad_input("there is no config.json beside {}: the tensors alone say no model", arguments.config);
@@ -138,7 +139,7 @@ Result<int> report_counts(const Arguments& arguments, const DtypeCounts& counts,
     return 0;
 }
 
-Result<int> import_safetensors(const Arguments& arguments) {
+Result<int> import_safetensors(const ImportArguments& arguments) {
     const auto counts = count_safetensors(arguments.config);
     if (!counts) return tl::unexpected(counts.error());
     return report_counts(arguments, *counts, counts->config, counts_report(*counts), to_json(*counts));
@@ -154,7 +155,7 @@ std::string checkpoint_report(const CheckpointCounts& counts) {
     return text;
 }
 
-Result<int> import_checkpoint(const Arguments& arguments) {
+Result<int> import_checkpoint(const ImportArguments& arguments) {
     const auto counts = count_checkpoint(arguments.config);
     if (!counts) return tl::unexpected(counts.error());
     const auto written =
@@ -167,7 +168,7 @@ Result<int> import_checkpoint(const Arguments& arguments) {
     return written;
 }
 
-Result<int> import_from_deepspeed(Arguments& arguments) {
+Result<int> import_from_deepspeed(ImportArguments& arguments) {
     const auto file = read_json(arguments.config, 4 * MiB);
     if (!file) return tl::unexpected(file.error());
     const auto base = arguments.base.load();
@@ -179,13 +180,13 @@ Result<int> import_from_deepspeed(Arguments& arguments) {
     return write_plan(arguments, imported->plan);
 }
 
-void add_output(CLI::App& command, Arguments& arguments) {
+void add_output(CLI::App& command, ImportArguments& arguments) {
     command.add_option("-o,--output", arguments.output, "Plan file to write; standard output without it")
         ->type_name("PLAN");
 }
 
 /// A running process's configuration: a worker's plan as it is, DeepSpeed's file on top of the base.
-Result<int> import_process(Arguments& arguments) {
+Result<int> import_process(ImportArguments& arguments) {
     std::int64_t pid = 0;
     const char* const end = arguments.config.data() + arguments.config.size();
     if (std::from_chars(arguments.config.data(), end, pid).ptr != end) {
@@ -212,7 +213,7 @@ void add_import(CLI::App& app, Work& work) {
     CLI::App* hf =
         add_command(*command, "hf",
                     "A Hugging Face config.json (gpt2, llama, mistral, mixtral, qwen2), on hardware that it fits on");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ImportArguments>();
     hf->add_option("CONFIG", arguments->config, "The config.json")->required();
     add_output(*hf, *arguments);
     hf->callback([arguments, &work] { work = [arguments] { return import_hf(*arguments); }; });
@@ -220,7 +221,7 @@ void add_import(CLI::App& app, Work& work) {
     CLI::App* gguf = add_command(*command, "gguf",
                                  "A GGUF file's metadata (llama, mistral, mixtral, qwen2, gpt2), on hardware that "
                                  "the model fits on; its parameters are counted without loading them");
-    const auto gguf_file = std::make_shared<Arguments>();
+    const auto gguf_file = std::make_shared<ImportArguments>();
     gguf->add_option("FILE", gguf_file->config, "The .gguf file")->required();
     add_output(*gguf, *gguf_file);
     gguf->callback([gguf_file, &work] { work = [gguf_file] { return import_gguf(*gguf_file); }; });
@@ -229,7 +230,7 @@ void add_import(CLI::App& app, Work& work) {
         add_command(*command, "safetensors",
                     "Parameters of safetensors files by dtype, from their headers, beside those of the config.json "
                     "that lies with them; with -o also its plan");
-    const auto weights = std::make_shared<Arguments>();
+    const auto weights = std::make_shared<ImportArguments>();
     safetensors->add_option("FILE_OR_FOLDER", weights->config, "A .safetensors file, or the model's folder")
         ->required();
     safetensors->add_option("-o,--output", weights->output, "Plan file to write")->type_name("PLAN");
@@ -239,7 +240,7 @@ void add_import(CLI::App& app, Work& work) {
     CLI::App* peft = add_command(*command, "peft",
                                  "A PEFT LoRA adapter with its model, as a plan that goes on training it; with --merge "
                                  "the two as one model");
-    const auto adapter = std::make_shared<Arguments>();
+    const auto adapter = std::make_shared<ImportArguments>();
     peft->add_option("FOLDER", adapter->config, "The folder with adapter_config.json")->required();
     peft->add_option("--base", adapter->model_folder,
                      "The model's folder; without it the one that adapter_config.json names")
@@ -254,7 +255,7 @@ void add_import(CLI::App& app, Work& work) {
         "What a checkpoint of PyTorch (torch.save, torch.distributed.checkpoint) or DeepSpeed (ZeRO, "
         "universal) holds: kind, parameters by dtype, step, optimizer states, without loading them; with -o "
         "also the plan of the config.json that lies with it. A run starts from it by model.weights");
-    const auto stored = std::make_shared<Arguments>();
+    const auto stored = std::make_shared<ImportArguments>();
     checkpoint->add_option("FILE_OR_FOLDER", stored->config, "The checkpoint")->required();
     checkpoint->add_option("-o,--output", stored->output, "Plan file to write")->type_name("PLAN");
     checkpoint->add_flag("--json", stored->json, "As JSON");
@@ -264,7 +265,7 @@ void add_import(CLI::App& app, Work& work) {
         add_command(*command, "deepspeed",
                     "A DeepSpeed config, on top of a plan that gives the model and the hardware; keys "
                     "that a plan has not are kept");
-    const auto from = std::make_shared<Arguments>();
+    const auto from = std::make_shared<ImportArguments>();
     deepspeed->add_option("CONFIG", from->config, "The DeepSpeed JSON")->required();
     from->base.add_to(*deepspeed);
     add_output(*deepspeed, *from);
@@ -273,7 +274,7 @@ void add_import(CLI::App& app, Work& work) {
     CLI::App* process = add_command(*command, "process",
                                     "What a running process was started with: the config of a DeepSpeed script, or the "
                                     "plan of a plimsoll-worker");
-    const auto of_process = std::make_shared<Arguments>();
+    const auto of_process = std::make_shared<ImportArguments>();
     process->add_option("PID", of_process->config, "Number of the process")->required();
     of_process->base.add_to(*process);
     add_output(*process, *of_process);

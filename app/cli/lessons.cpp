@@ -2,8 +2,8 @@
 // plimsoll lessons: figures that people quote, worked out.
 #include <algorithm>
 
-#include "app/cli/command.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/lessons/lesson.h"
 #include "core/plan/plan_io.h"
 
@@ -11,7 +11,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct LessonsArguments {
     std::string name;
     std::string plan_file;
     bool json = false;
@@ -65,7 +65,7 @@ Result<int> list(bool json) {
     return 0;
 }
 
-Result<int> lessons(const Arguments& arguments) {
+Result<int> lessons(const LessonsArguments& arguments) {
     if (arguments.name.empty()) {
         if (!arguments.plan_file.empty()) return bad_input("--plan writes the plan of one lesson: name it");
         return list(arguments.json);
@@ -84,7 +84,7 @@ Result<int> lessons(const Arguments& arguments) {
 void add_lessons(CLI::App& app, Work& work) {
     CLI::App* command =
         add_command(app, "lessons", "Figures that people quote about training memory, worked out step by step");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<LessonsArguments>();
     command->add_option("NAME", arguments->name, "A lesson; without one they are listed");
     command->add_option("--plan", arguments->plan_file, "Also write the lesson's plan to this file")->type_name("FILE");
     command->add_flag("--json", arguments->json, "JSON: steps with value and unit, tables, what is right and wrong");

@@ -2,18 +2,18 @@
 // plimsoll lint: what is wrong with a DeepSpeed config, before it is launched.
 #include <optional>
 
-#include "app/cli/command.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
-#include "core/interop/deepspeed_lint.h"
-#include "core/interop/deepspeed_schema.h"
+#include "core/interop/deepspeed/facts/deepspeed_schema.h"
+#include "core/interop/deepspeed/lint/deepspeed_lint.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct LintArguments {
     std::string file, plan;
     std::optional<std::int64_t> world, tp, pp, sp, gpus_per_node, parameters;
     std::optional<std::string> release;
@@ -21,7 +21,7 @@ struct Arguments {
 };
 
 /// From the plan where one is given; what the command line says comes first.
-Result<DeepSpeedLaunch> launch_of(const Arguments& arguments) {
+Result<DeepSpeedLaunch> launch_of(const LintArguments& arguments) {
     DeepSpeedLaunch launch;
     if (!arguments.plan.empty()) {
         const auto loaded = plan_from_argument(arguments.plan);
@@ -81,7 +81,7 @@ void show_defaults(const std::vector<DeepSpeedDifference>& differences) {
     }
 }
 
-Result<int> defaults(const Arguments& arguments, const DeepSpeedLaunch& launch, const std::string& text) {
+Result<int> defaults(const LintArguments& arguments, const DeepSpeedLaunch& launch, const std::string& text) {
     const auto& schema = deepspeed_schema();
     if (!schema) return tl::unexpected(schema.error());
     const auto release = deepspeed_release(launch.release);
@@ -116,7 +116,7 @@ int rules() {
     return 0;
 }
 
-Result<int> lint(const Arguments& arguments) {
+Result<int> lint(const LintArguments& arguments) {
     if (arguments.rules) return rules();
     if (arguments.file.empty()) return bad_input("name the file to look at: plimsoll lint ds.json --world 8");
     const auto launch = launch_of(arguments);
@@ -139,7 +139,7 @@ Result<int> lint(const Arguments& arguments) {
 
 void add_lint(CLI::App& app, Work& work) {
     CLI::App* command = add_command(app, "lint", "Find what is wrong with a DeepSpeed config before it is launched");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<LintArguments>();
     command->add_option("FILE", arguments->file, "DeepSpeed's JSON config");
     command->add_option("--world", arguments->world, "Ranks of the run; without it the batch is checked in part")
         ->type_name("N");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll machine: what this machine has.
-#include "app/cli/command.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/plan/gpu.h"
 
 namespace plimsoll::cli {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <exception>
 
-#include "app/cli/command.h"
-#include "app/cli/terminal.h"
+#include "app/cli/bench/bench.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
+#include "app/cli/validate/validate.h"
 #include "core/base/nearest.h"
 
 namespace {

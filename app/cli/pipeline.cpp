@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll pipeline: the schedule of a plan, simulated, in words, JSON, SVG or as a trace.
-#include "core/schedule/pipeline.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
 
-#include "app/cli/pipeline_report.h"
-#include "app/cli/plan_arguments.h"
-#include "app/cli/terminal.h"
+#include "app/cli/reports/pipeline_report.h"
+#include "app/cli/terminal/plan_arguments.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
 #include "core/base/nearest.h"
-#include "core/schedule/advice.h"
-#include "core/schedule/chrome_trace.h"
-#include "core/schedule/schedule_file.h"
-#include "core/schedule/svg.h"
+#include "core/schedule/plan_pipeline/advice.h"
+#include "core/schedule/plan_pipeline/chrome_trace.h"
+#include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/plan_pipeline/svg.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct PipelineArguments {
     PlanArguments plan;
     std::string schedule;
     std::int64_t stages = 0, micro_batches = 0, chunks = 0;
@@ -35,7 +35,7 @@ Result<Schedule> schedule_named(const std::string& name) {
 }
 
 /// What-if values on top of the plan; the cluster need not have that many GPUs.
-Result<Plan> with_options(Plan plan, const Arguments& arguments) {
+Result<Plan> with_pipeline_options(Plan plan, const PipelineArguments& arguments) {
     if (!arguments.list.empty()) {
         const auto list = read_schedule(arguments.list);
         if (!list) return tl::unexpected(list.error());
@@ -84,7 +84,7 @@ Result<void> type_in(std::vector<Seconds>& times, const std::vector<double>& giv
     return {};
 }
 
-Result<StageTimes> stage_times(const Plan& plan, const Arguments& arguments) {
+Result<StageTimes> stage_times(const Plan& plan, const PipelineArguments& arguments) {
     auto times = relative_stage_times(plan);
     for (const auto& [list, given, option] :
          {std::tuple{&times.forward, &arguments.forward, "--forward"},
@@ -97,7 +97,7 @@ Result<StageTimes> stage_times(const Plan& plan, const Arguments& arguments) {
 
 std::string list_of(const Pipeline& pipeline) { return schedule_text(pipeline.schedule); }
 
-Result<void> write_files(const Pipeline& pipeline, const Arguments& arguments) {
+Result<void> write_files(const Pipeline& pipeline, const PipelineArguments& arguments) {
     for (const auto& [path, written_as] : {std::pair{&arguments.svg, &pipeline_svg},
                                            {&arguments.trace, &chrome_trace},
                                            {&arguments.save_list, &list_of}}) {
@@ -110,10 +110,10 @@ Result<void> write_files(const Pipeline& pipeline, const Arguments& arguments) {
     return {};
 }
 
-Result<int> pipeline(Arguments& arguments) {
+Result<int> pipeline(PipelineArguments& arguments) {
     const auto read = arguments.plan.load();
     if (!read) return tl::unexpected(read.error());
-    const auto plan = with_options(*read, arguments);
+    const auto plan = with_pipeline_options(*read, arguments);
     if (!plan) return tl::unexpected(plan.error());
     auto times = stage_times(*plan, arguments);
     if (!times) return tl::unexpected(times.error());
@@ -129,7 +129,7 @@ Result<int> pipeline(Arguments& arguments) {
 void add_pipeline(CLI::App& app, Work& work) {
     CLI::App* command =
         add_command(app, "pipeline", "The pipeline schedule: bubble, waits and activations of each rank");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<PipelineArguments>();
     arguments->plan.add_to(*command);
     command
         ->add_option("--schedule", arguments->schedule,

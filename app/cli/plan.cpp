@@ -3,10 +3,10 @@
 #include <atomic>
 #include <optional>
 
-#include "app/cli/command.h"
 #include "app/cli/plan_choices.h"
-#include "app/cli/plan_report.h"
-#include "app/cli/terminal.h"
+#include "app/cli/reports/plan_report.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
@@ -16,7 +16,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct SearchArguments {
     std::string model;
     std::string gpu, objective = "time", dtype, attention;
     std::int64_t gpus = 0, nodes = 0, global_batch = 0, sequence = 0;
@@ -48,7 +48,7 @@ Result<Cluster> cluster_of(const std::string& text, const Cluster& like) {
     return cluster;
 }
 
-Result<PlanRequest> request_of(const Arguments& a) {
+Result<PlanRequest> request_of(const SearchArguments& a) {
     const auto loaded = plan_from_argument(a.model);
     if (!loaded) return tl::unexpected(loaded.error());
     auto with = with_settings(loaded->plan, a.settings);
@@ -107,7 +107,7 @@ Result<PlanRequest> request_of(const Arguments& a) {
     return request;
 }
 
-Result<int> plan_model(const Arguments& arguments) {
+Result<int> plan_model(const SearchArguments& arguments) {
     const auto request = request_of(arguments);
     if (!request) return tl::unexpected(request.error());
     const auto result = plan_layouts(*request);
@@ -131,7 +131,7 @@ void add_plan(CLI::App& app, Work& work) {
         app, "plan",
         "The best layouts of a model on a cluster: dp x tp x sp x cp x pp x chunks x ep x ZeRO x micro-batch x "
         "schedule x recomputation x offload, every one evaluated or ruled out by a bound");
-    const auto a = std::make_shared<Arguments>();
+    const auto a = std::make_shared<SearchArguments>();
     command->add_option("MODEL", a->model, "A model preset (llama-3-8b), a plan preset or a plan file")->required();
     command->add_option("--gpu", a->gpu, "GPU by name (H100, \"A100 80GB\"); else the plan's, or H100 SXM5 80GB");
     command->add_option("--gpus", a->gpus, "GPUs in all; nodes of 8 unless --nodes says otherwise")

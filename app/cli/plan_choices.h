@@ -2,7 +2,7 @@
 // The limits on a search that the command line takes: --tp 1,2,4 --zero 1,3 --schedule 1f1b …
 #pragma once
 
-#include "app/cli/command.h"
+#include "app/cli/terminal/command.h"
 #include "core/planner/request.h"
 
 namespace plimsoll::cli {

@@ -2,8 +2,8 @@
 // plimsoll presets, plimsoll schema: what a plan may start from and what it may say.
 #include "core/plan/presets.h"
 
-#include "app/cli/command.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"

@@ -5,15 +5,15 @@
 #include <system_error>
 #include <utility>
 
-#include "app/cli/command.h"
 #include "app/cli/records_server.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/base/file_io.h"
 #include "core/base/json.h"
 #include "core/base/nearest.h"
-#include "core/interop/records_export.h"
-#include "core/interop/records_steps.h"
-#include "core/interop/wandb.h"
+#include "core/interop/records/records_export.h"
+#include "core/interop/records/records_steps.h"
+#include "core/interop/records/wandb.h"
 #include "core/plan/plan_io.h"
 #include "core/run/run_telemetry.h"
 
@@ -21,7 +21,7 @@ namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct RecordsArguments {
     std::string run, to = "csv", output;
     std::optional<int> listen;
 };
@@ -62,7 +62,8 @@ WandbRun wandb_run(const SeriesStore& store, const RunFolder& run) {
     return offline;
 }
 
-Result<int> write(const SeriesStore& store, RecordFormat format, const RunFolder& run, const Arguments& arguments) {
+Result<int> write(const SeriesStore& store, RecordFormat format, const RunFolder& run,
+                  const RecordsArguments& arguments) {
     if (arguments.output.empty()) {
         if (const auto missing = needs_output(format)) return bad_input("{}", *missing);
         auto written = export_records(store, format, run.name(), [](std::string_view bytes) -> Result<void> {
@@ -92,7 +93,7 @@ Result<int> write(const SeriesStore& store, RecordFormat format, const RunFolder
     return 0;
 }
 
-Result<int> records(const Arguments& arguments) {
+Result<int> records(const RecordsArguments& arguments) {
     const auto format = format_of(arguments.to);
     if (!format) return tl::unexpected(format.error());
     const auto run = find_run(arguments.run);
@@ -120,7 +121,7 @@ Result<int> records(const Arguments& arguments) {
 
 void add_records(CLI::App& app, Work& work) {
     CLI::App* command = add_command(app, "records", "Write what a run recorded for another tool");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<RecordsArguments>();
     command->add_option("RUN", arguments->run, "A run's name, its folder, or latest")->required();
     command
         ->add_option(

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <thread>
 
-#include "app/cli/interrupt.h"
-#include "app/cli/terminal.h"
-#include "core/interop/records_export.h"
+#include "app/cli/terminal/interrupt.h"
+#include "app/cli/terminal/terminal.h"
+#include "core/interop/records/records_export.h"
 #include "core/run/run_telemetry.h"
 
 namespace plimsoll::cli {

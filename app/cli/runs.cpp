@@ -4,8 +4,8 @@
 
 #include <ctime>
 
-#include "app/cli/command.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/run/clock.h"
 #include "core/run/run_folder.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll supervise: the process that looks after a run that was started in the background. Not for people.
-#include "app/cli/command.h"
-#include "app/cli/interrupt.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/interrupt.h"
 #include "core/calibration/peak_record.h"
 #include "core/run/supervisor.h"
 

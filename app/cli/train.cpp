@@ -3,20 +3,20 @@
 #include <cstdlib>
 #include <optional>
 
-#include "app/cli/interrupt.h"
-#include "app/cli/layout_change.h"
-#include "app/cli/plan_arguments.h"
-#include "app/cli/progress.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/interrupt.h"
+#include "app/cli/terminal/plan_arguments.h"
+#include "app/cli/terminal/progress.h"
+#include "app/cli/terminal/terminal.h"
 #include "core/calibration/peak_record.h"
 #include "core/control/fault.h"
+#include "core/plan/layout_change.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct TrainArguments {
     PlanArguments plan;
     std::optional<std::int64_t> ranks, steps;
     std::string data;
@@ -26,7 +26,7 @@ struct Arguments {
     std::string faults;
 };
 
-Result<Plan> with_options(Plan plan, const Arguments& arguments) {
+Result<Plan> with_train_options(Plan plan, const TrainArguments& arguments) {
     if (arguments.steps) {
         const std::int64_t steps = *arguments.steps;
         if (steps < 1) return bad_input("--steps is {}: 1 or more is needed", steps);
@@ -43,8 +43,8 @@ Result<Plan> with_options(Plan plan, const Arguments& arguments) {
 }
 
 /// The plan to train and the folder to train it in. A resumed run brings its own plan.
-Result<std::pair<Plan, std::filesystem::path>> plan_and_folder(Arguments& arguments) {
-    const auto change = [&](Plan plan) { return with_options(std::move(plan), arguments); };
+Result<std::pair<Plan, std::filesystem::path>> plan_and_folder(TrainArguments& arguments) {
+    const auto change = [&](Plan plan) { return with_train_options(std::move(plan), arguments); };
     std::filesystem::path folder = arguments.run;
     const auto chosen = [&]() -> Result<Plan> {
         if (!arguments.resume) return arguments.plan.load(change);
@@ -103,7 +103,7 @@ Result<int> watch_over(const RunFolder& run, const Plan& plan) {
     return exit_code_of(*state);
 }
 
-Result<int> train(Arguments& arguments) {
+Result<int> train(TrainArguments& arguments) {
     if (const auto faults = parse_faults(arguments.faults); !faults) return tl::unexpected(faults.error());
     // The workers read it.
     if (!arguments.faults.empty()) ::setenv("PLIMSOLL_INJECT", arguments.faults.c_str(), 1);
@@ -131,7 +131,7 @@ Result<int> train(Arguments& arguments) {
 void add_train(CLI::App& app, Work& work) {
     CLI::App* command =
         add_command(app, "train", "Train the plan; Ctrl-C stops after the current step, with a checkpoint");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<TrainArguments>();
     arguments->plan.add_to(*command);
     command->add_option("--ranks", arguments->ranks, "Data-parallel ranks on this machine, with the same global batch")
         ->type_name("N");

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/cli/command.h"
-#include "app/cli/interrupt.h"
-#include "app/cli/watch_view.h"
+#include "app/cli/reports/watch_view.h"
+#include "app/cli/terminal/command.h"
+#include "app/cli/terminal/interrupt.h"
 #include "core/base/nearest.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct Arguments {
+struct WatchArguments {
     std::string run = "latest";
     std::vector<std::string> series;
     CLI::Option* json = nullptr;
@@ -40,7 +40,7 @@ bool may_come(const std::string& name) {
     return plain.starts_with(series::layer_norm_prefix);
 }
 
-Result<int> print_json(const Arguments& arguments, const RunTelemetry& telemetry) {
+Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& telemetry) {
     const auto& all = telemetry.series().series();
     std::vector<std::string> names = arguments.series;
     std::erase(names, "");  // how CLI11 gives an option without values
@@ -124,7 +124,7 @@ void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
     }
 }
 
-Result<int> watch(const Arguments& arguments) {
+Result<int> watch(const WatchArguments& arguments) {
     const auto run = find_run(arguments.run);
     if (!run) return tl::unexpected(run.error());
     RunTelemetry telemetry(*run);
@@ -158,7 +158,7 @@ Result<int> watch(const Arguments& arguments) {
 
 void add_watch(CLI::App& app, Work& work) {
     CLI::App* command = add_command(app, "watch", "Show a run's plots, live while it runs");
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<WatchArguments>();
     command->add_option("RUN", arguments->run, "A run's name, its folder, or latest")->capture_default_str();
     arguments->json =
         command

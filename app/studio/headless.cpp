@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "app/cli/interrupt.h"
-#include "app/cli/layout_change.h"
-#include "app/cli/progress.h"
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/interrupt.h"
+#include "app/cli/terminal/progress.h"
+#include "app/cli/terminal/terminal.h"
+#include "core/plan/layout_change.h"
 #include "core/plan/plan_io.h"
 #include "core/run/run_folder.h"
 #include "core/run/supervisor.h"
-#include "ui/pages/plot_export.h"
+#include "ui/run/plot_export.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::studio {
@@ -30,7 +30,7 @@ Result<Plan> plan_of(const Options& options) {
         plan.training.steps = options.steps;
         plan.lr.warmup_steps = std::min(plan.lr.warmup_steps, options.steps);
     }
-    if (options.ranks > 0) return cli::with_ranks(std::move(plan), options.ranks);
+    if (options.ranks > 0) return with_ranks(std::move(plan), options.ranks);
     return plan;
 }
 

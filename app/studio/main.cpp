@@ -9,10 +9,10 @@
 #include "app/studio/options.h"
 #include "app/studio/screenshots.h"
 #include "core/run/run_folder.h"
-#include "ui/models/run_model.h"
-#include "ui/pages/main_window.h"
-#include "ui/pages/run_controls.h"
+#include "ui/run/run_controls.h"
+#include "ui/run/run_model.h"
 #include "ui/widgets/theme.h"
+#include "ui/window/main_window.h"
 
 namespace {
 

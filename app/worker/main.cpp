@@ -11,12 +11,12 @@
 #include <iostream>
 #include <iterator>
 
-#include "app/worker/dry_run.h"
-#include "app/worker/last_words.h"
-#include "core/engine/memory_counter.h"
-#include "core/engine/peft_weights.h"
-#include "core/engine/rank_info.h"
-#include "core/engine/trainer.h"
+#include "app/worker/fatal_signals.h"
+#include "app/worker/worker_dry_run.h"
+#include "core/engine/memory/memory_counter.h"
+#include "core/engine/ranks/rank_info.h"
+#include "core/engine/train/trainer.h"
+#include "core/engine/weights/peft_weights.h"
 #include "core/plan/plan_io.h"
 
 namespace {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int version = 1;
 /// Bytes that are summed up at once.
-constexpr std::uint64_t block = 4 * MiB;
+constexpr std::uint64_t state_block = 4 * MiB;
 
 std::string hex(std::uint32_t value) { return fmt::format("{:08x}", value); }
 
@@ -33,8 +33,8 @@ Result<Json> sum_of(const fs::path& path) {
     const auto file = FileReader::open(path);
     if (!file) return tl::unexpected(file.error());
     std::string bytes, sums;
-    for (std::uint64_t at = 0; at < file->size(); at += block) {
-        bytes.resize(std::min(block, file->size() - at));
+    for (std::uint64_t at = 0; at < file->size(); at += state_block) {
+        bytes.resize(std::min(state_block, file->size() - at));
         if (auto read = file->read(bytes.data(), bytes.size(), at); !read) return tl::unexpected(read.error());
         put_u32(sums, crc32c(bytes));
     }

@@ -21,10 +21,10 @@ namespace {
 constexpr Bytes largest_metadata = 512 * MiB;
 constexpr std::string_view metadata_class = "torch.distributed.checkpoint.metadata.";
 
-using Sizes = std::vector<std::int64_t>;
+using ChunkSizes = std::vector<std::int64_t>;
 
 /// Where the pieces of one tensor lie, by the place of their first element.
-using Pieces = std::map<Sizes, std::shared_ptr<const StoredBytes>>;
+using Pieces = std::map<ChunkSizes, std::shared_ptr<const StoredBytes>>;
 
 class DistributedReader {
 public:
@@ -84,7 +84,7 @@ private:
             auto stored = std::make_shared<StoredBytes>();
             *stored = {folder_ / *path, at, bytes};
             const auto offset = pickle_.find(entries[i], "offset");
-            pieces_[std::string(*fqn)][offset ? pickle_.integers(*offset).value_or(Sizes()) : Sizes()] =
+            pieces_[std::string(*fqn)][offset ? pickle_.integers(*offset).value_or(ChunkSizes()) : ChunkSizes()] =
                 std::move(stored);
         }
         return {};

@@ -15,7 +15,7 @@ constexpr double rounding = 1e-9;
 std::int64_t warmup_steps(const Warmup& warmup) { return std::max<std::int64_t>(warmup.steps, 2); }
 
 /// Share of the way from min_lr to max_lr during the warmup; `iteration` is below its steps.
-double risen(const Warmup& warmup, std::int64_t iteration) {
+double deepspeed_warmup(const Warmup& warmup, std::int64_t iteration) {
     const auto steps = static_cast<double>(warmup_steps(warmup));
     const auto at = static_cast<double>(iteration);
     return warmup.logarithmic ? std::log(at + 1) / std::log(steps) : at / steps;
@@ -49,7 +49,7 @@ double decayed(const OneCycle& cycle, double rate, std::int64_t iteration) {
 double warmup_lr(const Warmup& warmup, std::int64_t update) {
     const std::int64_t iteration = update - 1;
     if (iteration < 0) return warmup.min_lr;
-    const double share = iteration < warmup_steps(warmup) ? risen(warmup, iteration) : 1;
+    const double share = iteration < warmup_steps(warmup) ? deepspeed_warmup(warmup, iteration) : 1;
     return warmup.min_lr + (warmup.max_lr - warmup.min_lr) * share;
 }
 
@@ -64,7 +64,7 @@ double warmup_decay_lr(const Warmup& warmup, std::int64_t total_steps, std::int6
 double warmup_cosine_ratio(const Warmup& warmup, std::int64_t total_steps, double cos_min_ratio, std::int64_t update) {
     const std::int64_t iteration = update - 1, steps = warmup_steps(warmup);
     if (iteration < 0) return 0;
-    if (iteration < steps) return warmup.min_lr + risen(warmup, iteration) * (1 - warmup.min_lr);
+    if (iteration < steps) return warmup.min_lr + deepspeed_warmup(warmup, iteration) * (1 - warmup.min_lr);
     const auto all = static_cast<double>(std::max<std::int64_t>(total_steps - steps, 1));
     const double done = std::min(static_cast<double>(iteration - steps + 1), all);
     const double share = (1 + std::cos(std::numbers::pi * done / all)) / 2;

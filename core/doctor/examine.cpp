@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/doctor/diagnosis.h"
-#include "core/doctor/plan_checks.h"
-#include "core/doctor/run_checks.h"
+#include "core/doctor/examine.h"
+#include "core/doctor/plan_checks/plan_checks.h"
+#include "core/doctor/run_checks/run_checks.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll {

@@ -8,8 +8,6 @@
 namespace plimsoll {
 namespace {
 
-std::string number(Count count) { return format_count(count.value()); }
-
 /// DeepSpeed's default stage3_max_live_parameters, in elements.
 constexpr std::int64_t live_parameters = 1'000'000'000;
 

@@ -5,6 +5,9 @@
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <string>
+
+#include "core/base/units.h"
 
 namespace plimsoll {
 
@@ -39,5 +42,8 @@ constexpr Count share(Count count, std::int64_t parts) {
     const auto whole = count.value() / parts;
     return whole + (count.value() % parts != 0 ? 1 : 0);
 }
+
+/// "6,738,415,616".
+inline std::string number(Count count) { return format_count(count.value()); }
 
 }  // namespace plimsoll

@@ -4,10 +4,11 @@
 #include <algorithm>
 
 #include "core/estimate/terms.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
-#include "core/schedule/in_flight.h"
+#include "core/schedule/plan_pipeline/in_flight.h"
 
 namespace plimsoll {
 namespace {

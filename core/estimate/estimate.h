@@ -28,7 +28,7 @@ struct Term {
     std::string source;   ///< paper, project or measurement
 };
 
-/// The ranks of one pipeline stage: they are alike.
+/// The ranks of one pipeline stage, which are all alike.
 struct RankMemory {
     int stage = 0;
     std::string label;            ///< "Stage 0" or "Every rank"
@@ -61,7 +61,7 @@ struct MemoryEstimate {
     std::vector<RankMemory> stages;  ///< one per pipeline stage
     Bytes usable = 0;                ///< of the card (or the rank's share of RAM)
     Bytes host = 0;                  ///< host memory a rank needs for offloaded states (of the stage that needs most)
-    std::vector<Term> host_terms;    ///< what it is made of
+    std::vector<Term> host_terms;    ///< the terms of `host`
     std::vector<RuleOfThumb> rules;
 
     const RankMemory& fullest() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/estimate.h"
-#include "core/schedule/pipeline.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 namespace plimsoll {
 namespace {

@@ -8,8 +8,6 @@
 namespace plimsoll {
 namespace {
 
-std::string number(Count count) { return format_count(count.value()); }
-
 struct LogitSizes {
     explicit LogitSizes(const Plan& plan)
         : chunks(plan.layout.loss_chunks),

@@ -6,7 +6,7 @@
 
 #include "core/base/kept.h"
 #include "core/estimate/terms.h"
-#include "core/schedule/in_flight.h"
+#include "core/schedule/plan_pipeline/in_flight.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {

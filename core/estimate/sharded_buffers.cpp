@@ -7,11 +7,7 @@
 #include "core/plan/adapter.h"
 
 namespace plimsoll {
-namespace {
-
-std::string number(Count count) { return format_count(count.value()); }
-
-}  // namespace
+namespace {}  // namespace
 
 ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_layer) {
     const auto& layout = plan.layout;

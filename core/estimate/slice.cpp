@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {

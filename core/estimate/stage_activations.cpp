@@ -10,8 +10,6 @@ namespace {
 constexpr auto korthikanti = "op by op; Korthikanti et al. 2022, table 2";
 constexpr std::array modes{Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp};
 
-std::string number(Count count) { return format_count(count.value()); }
-
 // "norm input 16,384 + q, k and v 49,152 + …": equal ops of a layer together, in the order of their first.
 std::string written_out(const std::vector<SavedTensor>& tensors, Recompute mode) {
     std::vector<std::pair<std::string_view, Count>> sums;

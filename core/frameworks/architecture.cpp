@@ -8,8 +8,6 @@
 namespace plimsoll {
 namespace {
 
-std::string number(Count count) { return format_count(count.value()); }
-
 Count norm_size(const Workload& work) {
     return (work.model.norm == Norm::LayerNorm ? 2 : 1) * Count(work.model.hidden_size);
 }

@@ -3,7 +3,8 @@
 
 #include "core/estimate/overhead.h"
 #include "core/estimate/terms.h"
-#include "core/frameworks/terms.h"
+#include "core/frameworks/framework_terms.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/frameworks/terms.h"
+#include "core/frameworks/framework_terms.h"
 
 namespace plimsoll::framework_terms {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/frameworks/terms.h"
+#include "core/frameworks/framework_terms.h"
 
 namespace plimsoll::framework_terms {
 namespace {
@@ -15,7 +15,7 @@ constexpr auto fsdp2 = "PyTorch FSDP2: fsdp_param.py, _fsdp_param_group.py, _fsd
 /// logits. Loss parallelism adds the exponentials and the 16-bit logits (torch/distributed/tensor/parallel/loss.py).
 /// Chunked: 16-bit logits and gradient, fp32 for an eighth; with the head, the eighth alone. Compiled: 16-bit logits
 /// and gradient only.
-double loss_bytes(const Workload& work) {
+double torchtitan_loss_bytes(const Workload& work) {
     switch (work.loss) {
         case LossKind::Materialised:
             return work.layout.tp > 1 && work.loss_parallel ? 18 : 12;
@@ -65,12 +65,13 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
     if (stage.last) {
         const Count size = logit_elements(work);
         const Count head = share(work.vocabulary, layout.tp) * work.model.hidden_size;
-        loss = scaled(loss_bytes(work), size) + e * head + (layout.tp > 1 ? hidden : Count(0));
-        list.add("logits_and_loss", "Logits and loss", Category::Buffers, loss,
-                 fmt::format("{:g} B × tokens × V / tp + the gathered head = {:g} × {} + {} × {}{}", loss_bytes(work),
-                             loss_bytes(work), number(size), e.value(), number(head),
-                             layout.tp > 1 ? fmt::format(" + the gathered sequence {}", number(hidden)) : ""),
-                 "torchtitan: loss.py; torch/distributed/tensor/parallel/loss.py");
+        loss = scaled(torchtitan_loss_bytes(work), size) + e * head + (layout.tp > 1 ? hidden : Count(0));
+        list.add(
+            "logits_and_loss", "Logits and loss", Category::Buffers, loss,
+            fmt::format("{:g} B × tokens × V / tp + the gathered head = {:g} × {} + {} × {}{}",
+                        torchtitan_loss_bytes(work), torchtitan_loss_bytes(work), number(size), e.value(), number(head),
+                        layout.tp > 1 ? fmt::format(" + the gathered sequence {}", number(hidden)) : ""),
+            "torchtitan: loss.py; torch/distributed/tensor/parallel/loss.py");
     }
     const Count needed =
         layer_backward(work) + (layout.recompute != Recompute::None ? kept.again : Count(0)) + 6 * shape.layer;

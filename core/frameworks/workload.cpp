@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/schedule_kind.h"
-#include "core/schedule/in_flight.h"
+#include "core/schedule/plan_pipeline/in_flight.h"
 
 namespace plimsoll {
 namespace {

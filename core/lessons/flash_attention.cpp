@@ -7,7 +7,7 @@ namespace plimsoll {
 
 namespace {
 
-constexpr double quoted = 0.20;
+constexpr double quoted_share = 0.20;
 
 struct Pair {
     double eager = 0, flash = 0;
@@ -49,8 +49,8 @@ Result<Lesson> flash_attention_lesson() {
     }
     for (std::int64_t tokens = 128; tokens <= 8192; tokens += 128) {
         const double saved = pair(tokens, false).saved();
-        if (std::abs(saved - quoted) >= miss) continue;
-        miss = std::abs(saved - quoted);
+        if (std::abs(saved - quoted_share) >= miss) continue;
+        miss = std::abs(saved - quoted_share);
         closest = tokens;
     }
     lesson.tables.push_back(std::move(table));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 

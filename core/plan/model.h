@@ -33,7 +33,7 @@ enum class NormPlacement {
 };
 inline constexpr std::array<std::string_view, 4> norm_placement_names{"pre", "post", "sandwich", "deepnorm"};
 
-/// Initial weights of matrices (core/engine/init.h).
+/// Initial weights of matrices (core/engine/model/init.h).
 enum class Init {
     Gpt2,   ///< normal(0, init_std); what writes to the residual stream smaller by 1 / sqrt(2 layers)
     Plain,  ///< all normal(0, init_std)
@@ -76,7 +76,7 @@ struct Model {
     /// Yang 2022, table 3).
     std::int64_t mup_base_width = 0;
     double z_loss = 0;              ///< weight of the mean of (log Σ exp logits)² (PaLM, Chowdhery 2022: 1e-4)
-    double embedding_gradient = 1;  ///< the embedding's gradient is multiplied by it (GLM-130B, Zeng 2022: 0.1)
+    double embedding_gradient = 1;  ///< factor on the embedding's gradient (GLM-130B, Zeng 2022: 0.1)
 
     std::int64_t head_size() const { return head_dim > 0 ? head_dim : (num_heads > 0 ? hidden_size / num_heads : 0); }
     bool gated_mlp() const { return activation == Activation::SwiGlu || activation == Activation::GeGlu; }
@@ -86,7 +86,7 @@ struct Model {
     std::int64_t norms_a_layer() const { return norm_placement == NormPlacement::Sandwich ? 4 : 2; }
     /// Numbers in the norms of q and k in a layer.
     std::int64_t qk_norm_size() const { return qk_norm ? 2 * head_size() : 0; }
-    /// hidden_size as a multiple of the width that it was tuned for.
+    /// hidden_size as a multiple of the width that the learning rate was tuned for.
     double width_factor() const {
         return mup_base_width > 0 ? static_cast<double>(hidden_size) / static_cast<double>(mup_base_width) : 1;
     }

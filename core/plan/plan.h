@@ -29,7 +29,7 @@ inline constexpr std::array<std::string_view, 12> schedule_names{
     "gpipe", "1f1b", "interleaved-1f1b", "breadth-first", "zb-h1",     "zb-h2", "zb-1p",
     "zb-2p", "zb-v", "v-half",           "v-min",         "dualpipe-v"};
 
-/// What a layer computes again in the backward pass in place of keeping it.
+/// Activations that a layer computes again in the backward pass instead of keeping them.
 enum class Recompute {
     None,
     Selective,  ///< the attention core: scores and what is made of them (Korthikanti 2022)
@@ -59,8 +59,8 @@ struct Layout {
     std::int64_t ep = 1;             ///< expert-parallel ranks (a divisor of dp)
     bool sequence_parallel = false;  ///< norms and dropouts split along the sequence over tp
     std::int64_t zero_stage = 0;     ///< 0 plain DP, 1 optimizer, 2 + gradients, 3 + parameters
-    std::int64_t micro_batch = 8;    ///< sequences a rank takes at once
-    std::int64_t accumulation = 1;   ///< micro-batches a rank takes a step
+    std::int64_t micro_batch = 8;    ///< sequences per rank at once
+    std::int64_t accumulation = 1;   ///< micro-batches per rank and step
     Schedule schedule = Schedule::OneFOneB;
     std::int64_t chunks = 2;    ///< stages a rank holds under the interleaved and breadth-first schedules
     std::string schedule_file;  ///< a list of operations to follow in place of `schedule`; empty: none
@@ -117,10 +117,10 @@ struct Numerics {
 enum class OptimizerKind { AdamW, Lamb, Sgd, AdamW8bit, Adafactor };
 inline constexpr std::array<std::string_view, 5> optimizer_names{"adamw", "lamb", "sgd", "adamw-8bit", "adafactor"};
 
-/// What a gradient that is too large is judged and cut by.
+/// The norm by which a gradient is judged too large and clipped.
 enum class ClipRule {
     Global,  ///< the norm of all gradients together
-    AdaGc,   ///< each tensor's norm by an average of its own (Wang 2025; core/control/adagc.h)
+    AdaGc,   ///< each tensor's norm, by its own moving average (Wang 2025; core/control/adagc.h)
 };
 inline constexpr std::array<std::string_view, 2> clip_rule_names{"global", "adagc"};
 
@@ -233,8 +233,8 @@ struct Guard {
     std::int64_t window = 128;  ///< samples that a new one is judged by
     std::int64_t warmup = 25;   ///< samples before the first is judged
     double threshold = 0;       ///< in deviations; 0: the detector's usual one
-    bool loss_spikes = true;    ///< the loss is judged likewise
-    /// What an anomaly leads to; one that goes on leads to the next that is on.
+    bool loss_spikes = true;    ///< the loss is judged in the same way
+    /// The ladder of actions: an anomaly leads to the first action that is on, an anomaly that goes on to the next.
     bool clip = false;
     bool skip = false;
     bool cut_lr = false;
@@ -258,7 +258,7 @@ struct Training {
     std::int64_t seed = 1;
     std::int64_t bucket_mib = 25;         ///< gradient bucket for the overlapped all-reduce
     std::int64_t all_reduce_group = 0;    ///< ranks a group of the two-level all-reduce; 0: flat
-    std::int64_t threads = 1;             ///< CPU threads a rank
+    std::int64_t threads = 1;             ///< CPU threads per rank
     std::int64_t layer_norms_every = 10;  ///< steps between per-layer gradient norms; 0: never
     std::int64_t validate_every = 50;     ///< 0: never
     std::int64_t sample_every = 100;      ///< steps between samples of generated text; 0: never
@@ -299,7 +299,7 @@ struct Plan {
     ExportSettings exports;
     Adapter adapter;
 
-    /// The document it was read from: keys that this version does not know are written back by to_json().
+    /// The document that the plan was read from: to_json() writes back keys that this version does not know.
     Json source = Json::object();
 
     /// Compares what the plan means, not the document it came from.

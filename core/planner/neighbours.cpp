@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/estimate/estimate.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/schedule_kind.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/planner/relax.h"

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/plan/adapter.h"
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 #include "core/plan/schedule_kind.h"
 #include "core/schedule/schedule.h"
 

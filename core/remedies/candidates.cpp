@@ -5,7 +5,7 @@
 
 #include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 
 namespace plimsoll {
 

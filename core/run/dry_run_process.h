@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dry run in a process of its own: the engine needs LibTorch, and who asks for it has none.
+// A dry run in a process of its own: the engine needs LibTorch, which the calling program does not link.
 #pragma once
 
 #include <filesystem>

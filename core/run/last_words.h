@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker said before it died, and what that means for a person.
+// The last output of a worker that died, and its meaning for a person.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ std::string how_it_ended(const ProcessEnd& end);
 /// What to do about it, by signature: out of memory, SIGKILL, SIGSEGV, disk full, …
 std::string what_to_do(const ProcessEnd& end, const std::string& words, const std::filesystem::path& log);
 
-/// The words of a worker that only noticed that another one had died ("connection closed by peer").
+/// Whether the output is that of a worker which only noticed that another worker had died ("connection closed by
+/// peer").
 bool is_follow_up(const ProcessEnd& end, const std::string& words);
 
 }  // namespace plimsoll

@@ -76,7 +76,7 @@ void leave_out_waits(const PipelineSchedule& schedule, std::vector<std::vector<T
 
 PipelineRecords::PipelineRecords(const RunFolder& run, const Plan& plan) {
     const auto& l = plan.layout;
-    // Pipeline ranks lie outermost (core/engine/mesh.h).
+    // Pipeline ranks lie outermost (core/engine/ranks/mesh.h).
     for (std::int64_t pp = 0; l.pp > 1 && pp < l.pp; ++pp)
         stages_.push_back({TelemetryReader(run.telemetry_path(static_cast<int>(pp * l.tp * l.cp * l.dp))), {}});
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/run/run_folder.h"
-#include "core/schedule/pipeline.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
 #include "core/telemetry/reader.h"
 
 namespace plimsoll {

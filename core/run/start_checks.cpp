@@ -7,12 +7,13 @@
 #include "core/checkpoint/stored_checkpoint.h"
 #include "core/data/corpus.h"
 #include "core/plan/adapter.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
-#include "core/plan/peft_config.h"
+#include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
 #include "core/run/supervisor.h"
-#include "core/schedule/schedule_file.h"
+#include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll {
 

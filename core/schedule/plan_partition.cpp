@@ -2,7 +2,7 @@
 // The balanced split of a plan's own layers.
 #include <numeric>
 
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 #include "core/schedule/partition.h"
 #include "core/schedule/schedule.h"
 

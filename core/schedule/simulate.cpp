@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/schedule/check.h"
+#include "core/schedule/check_schedule.h"
 #include "core/schedule/timeline_sums.h"
 #include "core/schedule/traverse.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/plan/adapter.h"
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 #include "core/schedule/layer_flops.h"
 #include "core/schedule/partition.h"
 #include "core/schedule/schedule.h"

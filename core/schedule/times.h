@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline's operations take.
+// Durations of a pipeline's operations.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// One entry a stage (chunks x ranks of them). A full backward takes backward_input + backward_weight.
+/// One entry per stage (chunks x ranks entries). A full backward takes backward_input + backward_weight.
 struct StageTimes {
     std::vector<Seconds> forward;
     std::vector<Seconds> backward_input;
@@ -43,9 +43,9 @@ std::int64_t chunks_per_rank(const Plan& plan);
 /// in every matrix product (the embedding is a look-up and costs none, the head is on the last stage), 4 x s x heads x
 /// head size a token for attention scores (half of it where flash attention skips the masked half). The input gradient
 /// costs as much as the forward plus the scores once more (two products for one) and what is recomputed (selective: the
-/// scores; full: the whole layer) in the layers and on the ranks that recompute (core/plan/recompute.h); the weight
-/// gradient as much as the forward without the scores (they hold no weights). Scaled so that the layers of an average
-/// rank take 1 forward; send is 0.
+/// scores; full: the whole layer) in the layers and on the ranks that recompute (core/plan/recompute_rules.h); the
+/// weight gradient as much as the forward without the scores (they hold no weights). Scaled so that the layers of an
+/// average rank take 1 forward; send is 0.
 StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t>& layers);
 /// The same for layers_per_stage(plan).
 StageTimes relative_stage_times(const Plan& plan);

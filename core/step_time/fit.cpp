@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "core/plan/checks/check_plan.h"
 #include "core/step_time/step_timer.h"
 
 namespace plimsoll {
@@ -28,7 +29,7 @@ std::vector<Knob> knobs_for(const std::vector<MeasuredStep>& measured) {
     return knobs;
 }
 
-struct Problem {
+struct FitProblem {
     const Hardware& start;
     const std::vector<MeasuredStep>& measured;
     std::vector<Knob> knobs;
@@ -54,7 +55,7 @@ constexpr double widest = 7;  ///< e^7 is a thousand times
 constexpr int most_evaluations = 4000;
 
 double cost(unsigned count, const double* logs, double*, void* data) {
-    const auto& problem = *static_cast<const Problem*>(data);
+    const auto& problem = *static_cast<const FitProblem*>(data);
     const auto h = problem.at(logs);
     double sum = 0;
     for (const auto& step : problem.measured) {
@@ -72,7 +73,7 @@ Result<HardwareFit> fit_hardware(const Hardware& start, const std::vector<Measur
     for (const auto& step : measured)
         if (!(step.seconds > 0) || !std::isfinite(step.seconds))
             return bad_input("a step of {} s was not measured", step.seconds);
-    Problem problem{start, measured, knobs_for(measured)};
+    FitProblem problem{start, measured, knobs_for(measured)};
     const auto count = static_cast<unsigned>(problem.knobs.size());
     const std::unique_ptr<std::remove_pointer_t<nlopt_opt>, decltype(&nlopt_destroy)> search(
         nlopt_create(NLOPT_LN_SBPLX, count), &nlopt_destroy);

@@ -5,14 +5,12 @@
 #include <cmath>
 
 #include "core/plan/adapter.h"
-#include "core/step_time/collectives.h"
+#include "core/step_time/collective_time.h"
 #include "core/step_time/matmul_time.h"
 
 namespace plimsoll {
 
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 /// Backward launches about so many kernels for each of the forward's.
 constexpr double backward_kernels = 2.6;
@@ -24,14 +22,14 @@ struct Sizes {
           layout(plan.layout),
           e(plan.numerics.dtype == Dtype::Fp32 ? 4 : 2),
           flash(plan.numerics.attention == Attention::Flash),
-          tp(number(layout.tp)),
-          sequence(number(plan.data.sequence_length)),
-          batch(number(layout.micro_batch)),
-          tokens(batch * sequence / number(layout.cp)),
-          hidden(number(model.hidden_size)),
-          queries(number(model.num_heads) * number(model.head_size())),
-          keys(std::max(number(model.num_kv_heads), tp) * number(model.head_size())),
-          ffn(number(model.ffn_hidden_size)),
+          tp(as_double(layout.tp)),
+          sequence(as_double(plan.data.sequence_length)),
+          batch(as_double(layout.micro_batch)),
+          tokens(batch * sequence / as_double(layout.cp)),
+          hidden(as_double(model.hidden_size)),
+          queries(as_double(model.num_heads) * as_double(model.head_size())),
+          keys(std::max(as_double(model.num_kv_heads), tp) * as_double(model.head_size())),
+          ffn(as_double(model.ffn_hidden_size)),
           outside(layout.sequence_parallel ? tokens / tp : tokens),
           frozen(adapts(plan)) {}
 
@@ -60,18 +58,18 @@ void linear(const Sizes& z, double tokens, double in, double out, double batch, 
 /// The two thin products of each adapter, which train.
 void adapters(const Plan& plan, Sizes z, LayerTime& time) {
     z.frozen = false;
-    const double rank = number(plan.adapter.rank);
+    const double rank = as_double(plan.adapter.rank);
     for (const LayerMatrix& matrix : adapted_matrices(plan)) {
         const bool rows = matrix.split == LayerMatrix::Split::Rows;
-        linear(z, z.tokens, number(matrix.in) / (rows ? z.tp : 1), rank, 1, time);
-        linear(z, z.tokens, rank, number(matrix.out) / (rows ? 1 : z.tp), 1, time);
+        linear(z, z.tokens, as_double(matrix.in) / (rows ? z.tp : 1), rank, 1, time);
+        linear(z, z.tokens, rank, as_double(matrix.out) / (rows ? 1 : z.tp), 1, time);
     }
 }
 
 void attention_core(const Sizes& z, bool causal, LayerTime& time) {
     const auto& efficiency = z.h.efficiency;
-    const double heads = z.queries / number(z.model.head_size()) / z.tp * z.batch;
-    const double rows = z.tokens / z.batch, width = number(z.model.head_size());
+    const double heads = z.queries / as_double(z.model.head_size()) / z.tp * z.batch;
+    const double rows = z.tokens / z.batch, width = as_double(z.model.head_size());
     if (z.flash) {
         const double products = 2 * rows * z.sequence * width * heads * (causal ? 0.5 : 1);
         time.core.attention = 2 * products / (z.h.peak * efficiency.flash) + efficiency.kernel;
@@ -92,10 +90,10 @@ void attention_core(const Sizes& z, bool causal, LayerTime& time) {
 
     if (z.layout.cp > 1) {
         const auto ring = group_of(z.layout.cp, z.layout.tp, z.h);
-        const double steps = number(z.layout.cp - 1);
+        const double steps = as_double(z.layout.cp - 1);
         const double passed = 2 * z.e * z.tokens * z.keys / z.tp;
         const auto wait = [&](Seconds core, double bytes) {
-            return steps * std::max(0.0, send_time(z.h, ring.one_node(), bytes) - core / number(z.layout.cp));
+            return steps * std::max(0.0, send_time(z.h, ring.one_node(), bytes) - core / as_double(z.layout.cp));
         };
         time.forward.context += wait(time.core.attention, passed);
         time.backward_input.context += wait(time.backward_input.attention, 2 * passed);
@@ -111,14 +109,14 @@ void attention(const Sizes& z, bool causal, LayerTime& time) {
 /// Bytes that a forward pass's norms move a token, and the MLP's activation.
 double norm_bytes(const Sizes& z) { return 2 * 2 * z.e * z.hidden; }
 double active_bytes(const Sizes& z) {
-    const double experts = z.model.moe() ? number(z.model.experts_per_token) : 1;
+    const double experts = z.model.moe() ? as_double(z.model.experts_per_token) : 1;
     return (z.model.gated_mlp() ? 3 : 2) * z.e * z.ffn / z.tp * experts;
 }
 
 void elementwise(const Sizes& z, LayerTime& time) {
     const double e = z.e, mask = z.model.dropout > 0 ? 1 : 0;
     const bool gated = z.model.gated_mlp(), rotary = z.model.position == Position::Rotary;
-    const double experts = z.model.moe() ? number(z.model.experts_per_token) : 1;
+    const double experts = z.model.moe() ? as_double(z.model.experts_per_token) : 1;
     const double heads = (z.queries + 2 * z.keys) / z.tp, middle = z.ffn / z.tp * experts;
 
     const double residuals = 2 * (3 * e + mask) * z.hidden;
@@ -147,9 +145,9 @@ void mlp(const Sizes& z, LayerTime& time) {
         linear(z, z.tokens, down, z.hidden, 1, time);
         return;
     }
-    const double here = number(z.model.num_experts) / number(z.layout.ep);
-    const double routed = z.tokens * number(z.model.experts_per_token);
-    linear(z, z.tokens, z.hidden, number(z.model.num_experts), 1, time);
+    const double here = as_double(z.model.num_experts) / as_double(z.layout.ep);
+    const double routed = z.tokens * as_double(z.model.experts_per_token);
+    linear(z, z.tokens, z.hidden, as_double(z.model.num_experts), 1, time);
     linear(z, routed / here, z.hidden, up, here, time);
     linear(z, routed / here, down, z.hidden, here, time);
     if (z.layout.ep > 1) {
@@ -236,7 +234,7 @@ LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder) {
         time.forward.tensor += 2 * reduce;
         time.backward_input.tensor += 2 * reduce;
     }
-    const double kernels = forward_kernels(z) + 2 * number(std::ssize(adapted_matrices(plan)));
+    const double kernels = forward_kernels(z) + 2 * as_double(std::ssize(adapted_matrices(plan)));
     const bool collectives = z.layout.tp > 1 || z.layout.cp > 1 || z.layout.ep > 1;
     wait_for_host(hardware, kernels, collectives, time.forward);
     // Whole backward: the host launches both gradients; what it is short of counts as the input gradient's.
@@ -252,7 +250,7 @@ LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder) {
 
 EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     const Sizes z(plan, hardware);
-    const double vocabulary = number(plan.model.vocab_size) / z.tp;
+    const double vocabulary = as_double(plan.model.vocab_size) / z.tp;
     const double hidden_bytes = z.e * z.tokens * z.hidden;
     const Seconds reduce = all_reduce_time(hardware, group_of(z.layout.tp, 1, hardware), hidden_bytes);
     EndsTime ends;
@@ -265,7 +263,7 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     if (z.frozen) ends.embedding_backward = {};
 
     LayerTime product;
-    const double pieces = number(std::max<std::int64_t>(z.layout.loss_chunks, 1));
+    const double pieces = as_double(std::max<std::int64_t>(z.layout.loss_chunks, 1));
     linear(z, z.tokens / pieces, z.hidden, vocabulary, 1, product);
     ends.head.matmul = pieces * product.forward.matmul;
     ends.head_input.matmul = pieces * product.backward_input.matmul;

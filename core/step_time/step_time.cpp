@@ -6,34 +6,30 @@
 
 #include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 #include "core/schedule/layer_flops.h"
-#include "core/schedule/pipeline.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/step_timer.h"
 
 namespace plimsoll {
 
-namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 StepFlops step_flops(const Plan& plan, bool causal) {
     Plan whole = plan;
     whole.numerics.attention = causal ? Attention::Flash : Attention::Eager;
     const auto decoder = layer_flops(whole, true), encoder = layer_flops(whole, false);
     const auto& l = plan.layout;
-    const double tokens = number(l.global_batch()) * number(plan.data.sequence_length);
+    const double tokens = as_double(l.global_batch()) * as_double(plan.data.sequence_length);
     const auto layers = plan.model.num_layers;
     const auto encoders = plan.model.encoder_decoder() ? layers : 0;
-    const double head = 2 * number(plan.model.hidden_size) * number(plan.model.vocab_size);
+    const double head = 2 * as_double(plan.model.hidden_size) * as_double(plan.model.vocab_size);
     StepFlops flops;
-    const double matrices = number(layers) * decoder.rest + number(encoders) * encoder.rest + head;
-    const double cores = number(layers) * decoder.attention_core + number(encoders) * encoder.attention_core;
+    const double matrices = as_double(layers) * decoder.rest + as_double(encoders) * encoder.rest + head;
+    const double cores = as_double(layers) * decoder.attention_core + as_double(encoders) * encoder.attention_core;
     // Weights beside adapters have no gradients: a product backward in place of two.
-    flops.model = tokens * ((adapts(plan) ? 2 : 3) * matrices + 3 * cores + 6 * number(adapter_parameters(plan)));
+    flops.model = tokens * ((adapts(plan) ? 2 : 3) * matrices + 3 * cores + 6 * as_double(adapter_parameters(plan)));
     double recomputed = 0;
     for (std::int64_t layer = 0; layer < layers + encoders; ++layer) {
         const auto mode = recompute_of(l, layer, layer * l.pp / std::max<std::int64_t>(layers + encoders, 1));
@@ -60,10 +56,11 @@ StageTimes stage_seconds(const Plan& plan, const Hardware& hardware) {
         const auto decoders = layers[stage] - encoders;
         const auto rank = where.rank_of(static_cast<int>(stage));
         const auto again = [&](const LayerTime& layer, std::int64_t from, std::int64_t count) {
-            return number(recomputed_layers(l, from, count, rank)) * layer.again[static_cast<std::size_t>(l.recompute)];
+            return as_double(recomputed_layers(l, from, count, rank)) *
+                   layer.again[static_cast<std::size_t>(l.recompute)];
         };
         const auto of = [&](auto&& part) {
-            return number(encoders) * part(encoder) + number(decoders) * part(decoder);
+            return as_double(encoders) * part(encoder) + as_double(decoders) * part(decoder);
         };
         Seconds forward = of([](const LayerTime& t) { return t.forward.total(); });
         Seconds input = of([](const LayerTime& t) { return t.backward_input.total(); }) +
@@ -101,8 +98,8 @@ Result<StepReport> step_time(const Plan& plan, const Hardware& hardware, bool si
     }
     report.step = report.time.total();
     const auto flops = step_flops(plan);
-    report.tokens = number(plan.layout.global_batch()) * number(plan.data.sequence_length);
-    const double peak = hardware.peak * number(plan.layout.world_size());
+    report.tokens = as_double(plan.layout.global_batch()) * as_double(plan.data.sequence_length);
+    const double peak = hardware.peak * as_double(plan.layout.world_size());
     if (report.step > 0) {
         report.tokens_per_second = report.tokens / report.step;
         report.mfu = flops.model / report.step / peak;
@@ -124,7 +121,7 @@ Budget budget_of(const StepReport& report, std::int64_t ranks, double tokens, do
     if (report.tokens <= 0) return budget;
     budget.steps = tokens / report.tokens;
     budget.time = budget.steps * report.step;
-    budget.gpu_hours = budget.time * number(ranks) / 3600;
+    budget.gpu_hours = budget.time * as_double(ranks) / 3600;
     budget.price = budget.gpu_hours * price_per_gpu_hour;
     return budget;
 }

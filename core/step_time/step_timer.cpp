@@ -7,17 +7,15 @@
 
 #include "core/base/kept.h"
 #include "core/estimate/terms.h"
-#include "core/plan/recompute.h"
+#include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
-#include "core/step_time/collectives.h"
+#include "core/step_time/collective_time.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/pipeline_time.h"
 
 namespace plimsoll {
 
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 auto layer_key(const Layout& l) {
     return std::tuple(l.micro_batch, l.tp, l.cp, l.ep, l.sequence_parallel, l.compress_activations,
@@ -79,8 +77,8 @@ StageWork work_of(const Stage& stage, const LayerParts& parts, Recompute recompu
         work.backward_input += input.total() + again;
         work.backward_weight += weight.total();
     };
-    add(parts.decoder, number(stage.layers - stage.encoders), number(stage.recomputed));
-    if (stage.encoders > 0) add(parts.encoder, number(stage.encoders), number(stage.recomputed_encoders));
+    add(parts.decoder, as_double(stage.layers - stage.encoders), as_double(stage.recomputed));
+    if (stage.encoders > 0) add(parts.encoder, as_double(stage.encoders), as_double(stage.recomputed_encoders));
     const auto end = [&](const PassTime& pass, Seconds& part) {
         work.pass += pass;
         part += pass.total();
@@ -162,9 +160,9 @@ struct StepTimer::Impl {
         const auto dense = group_of(l.dp * l.cp, l.tp, hardware);
         const auto experts = group_of(l.dp * l.cp / l.ep, l.tp * l.ep, hardware);
         // Each bucket is a collective of its own; ZeRO-3 gathers and reduces layer by layer.
-        const double bucket = number(plan.training.bucket_mib) * number(MiB);
+        const double bucket = as_double(plan.training.bucket_mib) * as_double(MiB);
         const auto in_pieces = [&](auto&& collective, const Group& group, double bytes) {
-            const double pieces = l.zero_stage == 3 ? number(held.layers) : std::max(1.0, std::ceil(bytes / bucket));
+            const double pieces = l.zero_stage == 3 ? as_double(held.layers) : std::max(1.0, std::ceil(bytes / bucket));
             return pieces * collective(hardware, group, bytes / pieces);
         };
         const auto sent = [&](auto&& collective, double of_dense, double of_experts) {
@@ -181,7 +179,7 @@ struct StepTimer::Impl {
         const auto half = [](const auto&... a) { return all_gather_time(a...); };
         const Seconds backward = slowest.backward_input + slowest.backward_weight;
         auto& links = time.of(TimePart::Data);
-        const double m = number(l.accumulation);
+        const double m = as_double(l.accumulation);
         if (dense.ranks <= 1) return;
         if (l.zero_stage == 0) links = seen(both(reduce, travels), backward);
         if (l.zero_stage == 1) links = seen(both(half, travels), backward) + both(half, element);
@@ -195,9 +193,9 @@ struct StepTimer::Impl {
     void update(const Stages& held, StepTime& time) const {
         const auto& l = plan.layout;
         const bool half = plan.numerics.dtype != Dtype::Fp32;
-        const double shards = l.zero_stage >= 1 ? number(l.dp * l.cp) : 1;
+        const double shards = l.zero_stage >= 1 ? as_double(l.dp * l.cp) : 1;
         const double own =
-            held.dense / shards + held.experts / (l.zero_stage >= 1 ? std::max(1.0, shards / number(l.ep)) : 1);
+            held.dense / shards + held.experts / (l.zero_stage >= 1 ? std::max(1.0, shards / as_double(l.ep)) : 1);
         const double moments = plan.optimizer.kind == OptimizerKind::AdamW8bit   ? 4
                                : plan.optimizer.kind == OptimizerKind::Sgd       ? (plan.optimizer.momentum > 0 ? 8 : 0)
                                : plan.optimizer.kind == OptimizerKind::Adafactor ? 1
@@ -205,8 +203,8 @@ struct StepTimer::Impl {
         // Masters and moments are read and written, gradients scaled back (twice), measured, clipped (twice) and used.
         const double bytes = 8 + moments + (half ? element : 0) + (half ? 6 : 4) * gradient;
         if (l.offload_optimizer != Offload::None && plan.cluster.gpu != "cpu") {
-            const double moves = l.zero_stage >= 2 ? number(l.accumulation) : 1;
-            const double ranks = number(std::min(hardware.a_node, l.world_size()));
+            const double moves = l.zero_stage >= 2 ? as_double(l.accumulation) : 1;
+            const double ranks = as_double(std::min(hardware.a_node, l.world_size()));
             time.of(TimePart::Host) +=
                 (moves * 4 + element) * own / (hardware.host_link * hardware.efficiency.host_link) +
                 own * ranks / hardware.host_update;
@@ -219,10 +217,10 @@ struct StepTimer::Impl {
     void host(const LayerParts& parts, const Stage& stage, const StageWork& work, const Stages& held,
               StepTime& time) const {
         const auto& l = plan.layout;
-        const double link = hardware.host_link * hardware.efficiency.host_link, m = number(l.accumulation);
+        const double link = hardware.host_link * hardware.efficiency.host_link, m = as_double(l.accumulation);
         if (l.offload_parameters != Offload::None)
-            time.of(TimePart::Host) += m * 2 * element * (held.dense + held.experts) / number(l.dp * l.cp) / link;
-        const double kept = parts.kept_bytes * number(stage.layers);
+            time.of(TimePart::Host) += m * 2 * element * (held.dense + held.experts) / as_double(l.dp * l.cp) / link;
+        const double kept = parts.kept_bytes * as_double(stage.layers);
         if (l.offload_activations)
             time.of(TimePart::Host) += m * (std::max(0.0, kept / link - work.forward) +
                                             std::max(0.0, kept / link - work.backward_input - work.backward_weight));
@@ -255,7 +253,7 @@ StepTime StepTimer::time(const Layout& layout) {
     const auto pipeline =
         pipeline_time(layout.schedule, self.pipeline, layout.accumulation, chunks_per_rank(self.plan), send);
     StepTime time;
-    const double m = number(layout.accumulation);
+    const double m = as_double(layout.accumulation);
     time.of(TimePart::Matmul) = m * slowest.pass.matmul;
     time.of(TimePart::Attention) = m * slowest.pass.attention;
     time.of(TimePart::Elementwise) = m * slowest.pass.elementwise;
@@ -276,7 +274,7 @@ Seconds StepTimer::at_least(const Layout& layout) {
     auto& self = *impl_;
     self.plan.layout = layout;
     const auto& parts = self.layer_parts();
-    const auto layers = number(self.plan.model.num_layers);
+    const auto layers = as_double(self.plan.model.num_layers);
     const bool every = layout.recompute_stages == 0 && layout.recompute_every <= 1;
     const auto of = [&](const LayerTime& t) {
         const Seconds again = every ? t.again[static_cast<std::size_t>(layout.recompute)] : 0;
@@ -284,7 +282,7 @@ Seconds StepTimer::at_least(const Layout& layout) {
     };
     Seconds all = layers * of(parts.decoder);
     if (self.plan.model.encoder_decoder()) all += layers * of(parts.encoder);
-    return number(layout.accumulation) * all / number(std::max<std::int64_t>(layout.pp, 1));
+    return as_double(layout.accumulation) * all / as_double(std::max<std::int64_t>(layout.pp, 1));
 }
 
 }  // namespace plimsoll

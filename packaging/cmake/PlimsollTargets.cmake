@@ -5,7 +5,8 @@
 add_library(plimsoll_flags INTERFACE)
 target_compile_features(plimsoll_flags INTERFACE cxx_std_20)
 target_include_directories(plimsoll_flags INTERFACE "${CMAKE_SOURCE_DIR}")
-target_compile_options(plimsoll_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-unused-parameter)
+target_compile_options(plimsoll_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-unused-parameter
+  -fPIC)
 if(PLIMSOLL_WERROR)
   target_compile_options(plimsoll_flags INTERFACE -Werror)
 endif()
@@ -25,47 +26,114 @@ endif()
 # ccache can share precompiled headers only when they are preprocessed on use.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 
-# plimsoll_library(plan SOURCES a.cpp b.cpp USES base ...): target plimsoll_plan, alias plimsoll::plan.
-# USES names other plimsoll targets, LINKS any other library.
+# Reads the arguments that plimsoll_library() and plimsoll_program() share and sets ARG_SOURCES: those given, or the
+# folder's own .cpp and .h files, less EXCEPT (names without their ending).
+macro(plimsoll_arguments)
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;STEMS;EXCEPT;EXPOSES;USES;LINKS" ${ARGN})
+  if(ARG_STEMS)
+    foreach(stem IN LISTS ARG_STEMS)
+      file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${stem}.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/${stem}.h")
+      list(APPEND ARG_SOURCES ${found})
+    endforeach()
+  elseif(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+    foreach(stem IN LISTS ARG_EXCEPT)
+      list(FILTER ARG_SOURCES EXCLUDE REGEX "/${stem}[.](cpp|h)$")
+    endforeach()
+  endif()
+  list(TRANSFORM ARG_EXPOSES PREPEND plimsoll::)
+  list(TRANSFORM ARG_USES PREPEND plimsoll::)
+endmacro()
+
+# The headers that most files of a kind of target read are compiled once and shared by all targets of that kind.
+set(PLIMSOLL_HEADERS_core <nlohmann/json.hpp> <fmt/format.h> <tl/expected.hpp> <algorithm> <filesystem> <functional>
+  <map> <optional> <string> <string_view> <vector>)
+set(PLIMSOLL_HEADERS_torch <torch/torch.h>)
+set(PLIMSOLL_HEADERS_tests <gmock/gmock.h> ${PLIMSOLL_HEADERS_core})
+set(PLIMSOLL_HEADERS_widget_tests <gmock/gmock.h> <QtTest> <QtWidgets> ${PLIMSOLL_HEADERS_core})
+set(PLIMSOLL_HEADERS_torch_tests <torch/torch.h> <gmock/gmock.h>)
+set(PLIMSOLL_HEADERS_models <QtGui> ${PLIMSOLL_HEADERS_core})
+set(PLIMSOLL_HEADERS_widgets <QtWidgets> ${PLIMSOLL_HEADERS_core})
+
+function(plimsoll_precompile target kind)
+  get_property(first GLOBAL PROPERTY PLIMSOLL_PRECOMPILED_${kind})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${PLIMSOLL_HEADERS_${kind}})
+    set_property(GLOBAL PROPERTY PLIMSOLL_PRECOMPILED_${kind} ${target})
+  endif()
+endfunction()
+
+function(plimsoll_compile_quickly target kind)
+  if(kind)
+    plimsoll_precompile(${target} ${kind})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PLIMSOLL_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
+# plimsoll_library(plan EXPOSES base USES ...): target plimsoll_plan, alias plimsoll::plan, of the folder's files.
+# EXPOSES names the plimsoll targets that its headers include, USES those that only its .cpp files include, LINKS any
+# other library, PRECOMPILED the kind of precompiled header. STEMS or EXCEPT divide a folder between two targets.
 function(plimsoll_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINKS" ${ARGN})
+  plimsoll_arguments(${ARGN})
   add_library(plimsoll_${name} STATIC ${ARG_SOURCES})
   add_library(plimsoll::${name} ALIAS plimsoll_${name})
-  set(uses "")
-  foreach(use IN LISTS ARG_USES)
-    list(APPEND uses plimsoll::${use})
-  endforeach()
-  target_link_libraries(plimsoll_${name} PUBLIC plimsoll_flags ${uses} ${ARG_LINKS})
+  target_link_libraries(plimsoll_${name} PUBLIC plimsoll_flags ${ARG_EXPOSES} ${ARG_LINKS} PRIVATE ${ARG_USES})
+  plimsoll_compile_quickly(plimsoll_${name} "${ARG_PRECOMPILED}")
 endfunction()
 
-# plimsoll_program(NAME SOURCES ... USES ... LINKS ...): a program in bin/.
+# plimsoll_program(NAME USES ... LINKS ...): a program in bin/.
 function(plimsoll_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINKS" ${ARGN})
+  plimsoll_arguments(${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  set(uses "")
-  foreach(use IN LISTS ARG_USES)
-    list(APPEND uses plimsoll::${use})
-  endforeach()
-  target_link_libraries(${name} PRIVATE plimsoll_flags ${uses} ${ARG_LINKS})
+  target_link_libraries(${name} PRIVATE plimsoll_flags ${ARG_USES} ${ARG_LINKS})
+  # Every object is compiled with -fPIC (plimsoll_flags), so that programs can share the libraries' precompiled headers.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  plimsoll_compile_quickly(${name} "${ARG_PRECOMPILED}")
 endfunction()
 
-# plimsoll_test(NAME SOURCES ... USES ... [ENVIRONMENT K=V ...] [TIMEOUT seconds]): a GoogleTest program and its ctest entry.
+# plimsoll_peers_test(NAME COMMAND ... [TIMEOUT seconds]): a ctest entry that needs the packages of other tools
+# (packaging/setup --peers); label `peers`. Used inside if(PLIMSOLL_PEERS_TESTS).
+set(PLIMSOLL_PEERS_PYTHON "${CMAKE_SOURCE_DIR}/.deps/venv/bin/python")
+function(plimsoll_peers_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS peers TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# plimsoll_test(NAME USES ... [SOURCES ...] [ENVIRONMENT K=V ...] [TIMEOUT seconds]): a GoogleTest program of the
+# *_test.cpp files in the folder and below it, or of SOURCES, and its ctest entry.
 function(plimsoll_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LINKS;ENVIRONMENT;LABELS" ${ARGN})
-  plimsoll_program(test_${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LINKS ${ARG_LINKS} GTest::gmock GTest::gtest_main)
+  cmake_parse_arguments(TEST "" "TIMEOUT;PRECOMPILED" "SOURCES;USES;LINKS;ENVIRONMENT;LABELS" ${ARGN})
+  if(NOT TEST_SOURCES)
+    file(GLOB_RECURSE TEST_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
+  endif()
+  if(NOT TEST_PRECOMPILED)
+    set(TEST_PRECOMPILED tests)
+  endif()
+  plimsoll_program(test_${name} SOURCES ${TEST_SOURCES} USES ${TEST_USES} LINKS ${TEST_LINKS} GTest::gmock GTest::gtest_main)
+  # Tests are not put together to larger files: equal names in their anonymous namespaces are common.
+  set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
+  plimsoll_precompile(test_${name} ${TEST_PRECOMPILED})
   target_compile_definitions(test_${name} PRIVATE
-    PLIMSOLL_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
     PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     PLIMSOLL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   add_test(NAME ${name} COMMAND test_${name})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
-  if(ARG_ENVIRONMENT)
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}")
+  if(PLIMSOLL_SANITIZER)
+    math(EXPR TEST_TIMEOUT "${TEST_TIMEOUT} * 5")
   endif()
-  if(ARG_LABELS)
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT})
+  if(TEST_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${TEST_ENVIRONMENT}")
+  endif()
+  if(TEST_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}")
   endif()
 endfunction()

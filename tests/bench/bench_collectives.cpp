@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/engine/collectives.h"
-#include "tests/engine/ranks/run_harness.h"
+#include "core/engine/ranks/collectives.h"
+#include "tests/support/run_harness.h"
 
 namespace plimsoll::engine {
 namespace {

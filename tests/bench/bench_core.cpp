@@ -9,7 +9,8 @@
 #include "core/estimate/peak_counter.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
-#include "core/schedule/auto_schedule.h"
+#include "core/schedule/generators/auto_schedule.h"
+#include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/simulate.h"
 #include "core/telemetry/pyramid.h"
 

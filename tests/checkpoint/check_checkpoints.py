@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--fixtures", help="checkpoints that are there already")
     options = parser.parse_args()
     if not os.path.exists(options.python):
-        sys.exit(f"{options.python} is missing: run packaging/deps-deepspeed, or configure with -DPLIMSOLL_DEEPSPEED_TESTS=OFF")
+        sys.exit(f"{options.python} is missing: run packaging/setup --peers")
     if os.path.abspath(sys.executable) != os.path.abspath(options.python):
         os.execv(options.python, [options.python, *sys.argv])
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/some_torch_file.h"
+#include "tests/support/some_torch_file.h"
 
 namespace plimsoll {
 namespace {

@@ -9,8 +9,8 @@
 #include <bit>
 #include <cstring>
 
-#include "tests/checkpoint/mutate.h"
-#include "tests/checkpoint/some_torch_file.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/support/some_torch_file.h"
 
 namespace plimsoll {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/run/run_lock.h"
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

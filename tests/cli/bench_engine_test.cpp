@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll bench with real workers.
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

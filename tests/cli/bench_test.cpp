@@ -3,9 +3,10 @@
 // real runs give figures is tested by bench_engine_test.cpp.
 #include <signal.h>
 
-#include "app/cli/bench_report.h"
+#include "app/cli/bench/bench_report.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

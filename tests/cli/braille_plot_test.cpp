@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/braille_plot.h"
+#include "app/cli/reports/braille_plot.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "app/cli/terminal.h"
+#include "app/cli/terminal/terminal.h"
 
 namespace plimsoll::cli {
 namespace {

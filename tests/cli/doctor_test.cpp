@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll doctor on plans and runs.
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/run/run_folder.h"
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

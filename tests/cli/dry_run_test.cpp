@@ -4,7 +4,7 @@
 
 #include "core/allocator/timeline_file.h"
 #include "core/estimate/estimate.h"
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "core/plan/plan_io.h"
-#include "core/schedule/pipeline.h"
-#include "tests/cli/program.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

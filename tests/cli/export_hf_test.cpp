@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll export hf. What the folder holds is tests/interop/hf_folder_test.cpp's.
+// plimsoll export hf. What the folder holds is tests/interop/model_files/hf_folder_test.cpp's.
 #include "core/plan/plan_io.h"
 #include "core/run/run_folder.h"
-#include "tests/cli/program.h"
-#include "tests/interop/some_checkpoint.h"
+#include "tests/support/program.h"
+#include "tests/support/some_checkpoint.h"
 
 namespace plimsoll {
 namespace {

@@ -2,15 +2,15 @@
 #include <httplib.h>
 #include <signal.h>
 
-#include "core/interop/deepspeed.h"
-#include "core/interop/export_target.h"
+#include "core/interop/deepspeed/deepspeed_export.h"
+#include "core/interop/exports/export_target.h"
 #include "core/plan/plan_io.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/writer.h"
-#include "tests/checkpoint/some_torch_file.h"
-#include "tests/cli/program.h"
-#include "tests/interop/some_checkpoint.h"
-#include "tests/interop/some_gguf.h"
+#include "tests/support/program.h"
+#include "tests/support/some_checkpoint.h"
+#include "tests/support/some_gguf.h"
+#include "tests/support/some_torch_file.h"
 
 namespace plimsoll {
 namespace {

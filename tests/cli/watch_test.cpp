@@ -4,7 +4,7 @@
 #include "core/run/clock.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/writer.h"
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace plimsoll {
 namespace {

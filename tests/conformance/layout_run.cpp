@@ -7,14 +7,14 @@
 #include <sstream>
 #include <thread>
 
-#include "core/engine/gradient_norms.h"
-#include "core/engine/pipeline.h"
-#include "core/engine/same_plan.h"
+#include "core/engine/parallel/gradient_norms.h"
+#include "core/engine/parallel/pipeline_step.h"
+#include "core/engine/ranks/same_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/plan/schedule_kind.h"
-#include "core/schedule/schedule_file.h"
-#include "tests/engine/ranks/run_harness.h"
+#include "core/schedule/plan_pipeline/schedule_file.h"
+#include "tests/support/run_harness.h"
 
 namespace plimsoll::engine {
 

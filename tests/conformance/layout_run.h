@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/distributed_model.h"
+#include "core/engine/parallel/distributed_model.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/schedule_kind.h"
 #include "tests/conformance/layout_run.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
-#include "tests/run/run_fixture.h"
+#include "tests/support/run_fixture.h"
 
 namespace plimsoll {
 namespace {

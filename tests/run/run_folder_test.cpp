@@ -6,7 +6,7 @@
 
 #include "core/run/clock.h"
 #include "core/run/run_lock.h"
-#include "tests/run/run_fixture.h"
+#include "tests/support/run_fixture.h"
 
 namespace plimsoll {
 namespace {

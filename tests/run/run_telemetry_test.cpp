@@ -2,7 +2,7 @@
 #include "core/run/run_telemetry.h"
 
 #include "core/telemetry/writer.h"
-#include "tests/run/run_fixture.h"
+#include "tests/support/run_fixture.h"
 
 namespace plimsoll {
 namespace {

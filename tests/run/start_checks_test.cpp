@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "core/plan/parameters.h"
-#include "tests/run/run_fixture.h"
+#include "tests/support/run_fixture.h"
 
 namespace plimsoll {
 namespace {

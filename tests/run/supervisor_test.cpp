@@ -9,7 +9,7 @@
 #include "core/run/run_lock.h"
 #include "core/telemetry/reader.h"
 #include "core/telemetry/writer.h"
-#include "tests/run/run_fixture.h"
+#include "tests/support/run_fixture.h"
 
 namespace plimsoll {
 namespace {

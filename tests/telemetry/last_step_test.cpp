@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/telemetry/writer.h"
-#include "tests/telemetry/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/telemetry/writer.h"
-#include "tests/telemetry/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

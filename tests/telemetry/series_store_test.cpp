@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/telemetry/writer.h"
-#include "tests/telemetry/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

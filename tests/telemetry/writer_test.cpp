@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "core/telemetry/reader.h"
-#include "tests/telemetry/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

@@ -8,7 +8,7 @@
 #include <QPainter>
 #include <QToolTip>
 
-#include "ui/models/table_text.h"
+#include "ui/common/separated_text.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ui/models/value_format.h"
+#include "ui/common/value_format.h"
 #include "ui/widgets/chart.h"
 
 namespace plimsoll::ui {

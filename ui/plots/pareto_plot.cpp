@@ -11,8 +11,9 @@
 #include <QPainter>
 #include <QToolTip>
 
-#include "ui/models/table_text.h"
-#include "ui/models/waterline_data.h"
+#include "ui/common/separated_text.h"
+#include "ui/common/value_format.h"
+#include "ui/waterline/waterline_data.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {

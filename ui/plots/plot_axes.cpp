@@ -15,7 +15,7 @@ namespace {
 
 constexpr double live_radius = 4.5;
 
-struct Words {
+struct AxisWords {
     Q_DECLARE_TR_FUNCTIONS(Plot)
 };
 
@@ -40,7 +40,7 @@ void PlotPainter::paintGrid(QPainter& painter) const {
 
 void PlotPainter::paintSteps(QPainter& painter) const {
     const QFontMetricsF metrics(font_);
-    const QString latest_text = Words::tr("step %1").arg(formatStep(axis_.latest()));
+    const QString latest_text = AxisWords::tr("step %1").arg(formatStep(axis_.latest()));
     const auto box = [&](double step, const QString& label) {
         const double width = metrics.horizontalAdvance(label);
         const double left = std::clamp(xOf(step) - width / 2, frame_.left() - 8, frame_.right() + 6 - width);

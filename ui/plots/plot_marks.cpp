@@ -13,7 +13,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-struct Words {
+struct MarkWords {
     Q_DECLARE_TR_FUNCTIONS(Plot)
 };
 
@@ -107,7 +107,7 @@ void PlotPainter::paintCursor(QPainter& painter, bool detailed) const {
     painter.setBrush(Qt::NoBrush);
 
     const QFontMetricsF metrics(font_);
-    const QString head = Words::tr("step %1").arg(formatStep(step));
+    const QString head = MarkWords::tr("step %1").arg(formatStep(step));
     double names = 0;
     double widest = 0;
     for (const Row& row : rows) {

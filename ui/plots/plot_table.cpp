@@ -4,7 +4,7 @@
 #include <optional>
 #include <QPainter>
 
-#include "ui/models/table_text.h"
+#include "ui/common/separated_text.h"
 #include "ui/plots/line_plot.h"
 #include "ui/widgets/theme.h"
 

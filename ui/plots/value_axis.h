@@ -5,7 +5,7 @@
 #include <QString>
 #include <vector>
 
-#include "ui/models/value_format.h"
+#include "ui/common/value_format.h"
 
 namespace plimsoll::ui {
 

@@ -4,7 +4,7 @@
 #include <QPainter>
 
 #include "core/allocator/memory_trace.h"
-#include "ui/models/waterline_data.h"
+#include "ui/waterline/waterline_data.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {

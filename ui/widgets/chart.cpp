@@ -10,7 +10,7 @@
 #include <QPainter>
 #include <QSaveFile>
 
-#include "ui/models/table_text.h"
+#include "ui/common/separated_text.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {

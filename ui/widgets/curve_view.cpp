@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <QPainter>
 
-#include "ui/models/table_text.h"
+#include "ui/common/separated_text.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {

@@ -7,8 +7,8 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
-#include "ui/models/field_use.h"
-#include "ui/models/plan_model.h"
+#include "ui/common/field_use.h"
+#include "ui/plan/plan_model.h"
 #include "ui/widgets/combo_box.h"
 #include "ui/widgets/switch.h"
 

@@ -5,7 +5,7 @@
 #include <QLabel>
 #include <QWidget>
 
-#include "ui/models/plan_field.h"
+#include "ui/common/plan_field.h"
 
 class QComboBox;
 class QLineEdit;

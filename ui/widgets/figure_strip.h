@@ -5,7 +5,7 @@
 #include <QGridLayout>
 #include <QLabel>
 
-#include "ui/models/pipeline_words.h"
+#include "ui/pipeline/pipeline_words.h"
 
 namespace plimsoll::ui {
 

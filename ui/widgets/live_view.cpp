@@ -5,8 +5,8 @@
 #include <cmath>
 #include <QPainter>
 
-#include "ui/models/pipeline_words.h"
-#include "ui/models/table_text.h"
+#include "ui/common/separated_text.h"
+#include "ui/pipeline/pipeline_words.h"
 #include "ui/widgets/style_sheet.h"
 #include "ui/widgets/theme.h"
 

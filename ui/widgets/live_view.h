@@ -2,7 +2,7 @@
 // The activations that each rank keeps, over the time of the pipeline: the fullest rank stands out.
 #pragma once
 
-#include "core/schedule/memory_curve.h"
+#include "core/schedule/plan_pipeline/memory_curve.h"
 #include "ui/widgets/time_chart.h"
 
 namespace plimsoll::ui {

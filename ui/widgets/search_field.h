@@ -5,7 +5,7 @@
 #include <QLineEdit>
 #include <QListView>
 
-#include "ui/models/command_list.h"
+#include "ui/common/command_list.h"
 
 namespace plimsoll::ui {
 

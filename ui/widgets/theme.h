@@ -21,6 +21,11 @@ struct Theme {
     static const Theme& of(const QPalette& palette);
 };
 
+/// Behind the operations of a rank.
+QColor idleColour(const Theme& theme);
+/// Of hatched areas: idle time.
+QColor hatchColour(const Theme& theme);
+
 enum class ThemeChoice { System, Light, Dark };
 /// Sets palette, style sheet and font (Inter where present; tabular figures) of the whole application.
 void applyTheme(QApplication& app, ThemeChoice choice);

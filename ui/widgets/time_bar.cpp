@@ -7,16 +7,16 @@
 #include <QPainter>
 #include <QToolTip>
 
-#include "ui/models/table_text.h"
-#include "ui/models/waterline_data.h"
-#include "ui/widgets/gantt_rows.h"
+#include "ui/common/separated_text.h"
+#include "ui/common/value_format.h"
+#include "ui/waterline/waterline_data.h"
 #include "ui/widgets/style_sheet.h"
 
 namespace plimsoll::ui {
 
 namespace {
 
-constexpr double swatch = 10, space = 5, apart = 14, lineHeight = 18;
+constexpr double partSwatch = 10, partSpace = 5, partsApart = 14, lineHeight = 18;
 constexpr double worthAName = 0.01;
 
 }  // namespace
@@ -108,13 +108,13 @@ QList<TimeBar::Name> TimeBar::names(double width) const {
     for (const TimeShare& each : shares_) {
         if (each.share < worthAName) continue;
         const QString text = QStringLiteral("%1 %2").arg(timePartName(each.part), percentText(each.share));
-        const double wide = swatch + space + metrics.horizontalAdvance(text) + 1;
+        const double wide = partSwatch + partSpace + metrics.horizontalAdvance(text) + 1;
         if (x > 0 && x + wide > width) {
             x = 0;
             y += lineHeight;
         }
         all.append({each, QRectF(x, y, wide, lineHeight), text});
-        x += wide + apart;
+        x += wide + partsApart;
     }
     return all;
 }
@@ -136,9 +136,11 @@ void TimeBar::paintEvent(QPaintEvent*) {
     if (legend_) {
         painter.setFont(uiFont(-0.75));
         for (const Name& name : names(width())) {
-            fill(QRectF(name.place.left(), name.place.center().y() - swatch / 2, swatch, swatch), name.share.part);
+            fill(QRectF(name.place.left(), name.place.center().y() - partSwatch / 2, partSwatch, partSwatch),
+                 name.share.part);
             painter.setPen(theme.muted);
-            painter.drawText(name.place.adjusted(swatch + space, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, name.text);
+            painter.drawText(name.place.adjusted(partSwatch + partSpace, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                             name.text);
         }
     }
     paintFocus(painter);

@@ -2,7 +2,7 @@
 // Where the time of a step goes: one stacked bar by part, the names under it.
 #pragma once
 
-#include "ui/models/time_parts.h"
+#include "ui/waterline/time_parts.h"
 #include "ui/widgets/chart.h"
 #include "ui/widgets/theme.h"
 

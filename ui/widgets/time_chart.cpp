@@ -8,7 +8,7 @@
 #include <QPainter>
 #include <QWheelEvent>
 
-#include "ui/models/pipeline_why.h"
+#include "ui/pipeline/pipeline_why.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll-cuda: NCCL and the CUDA allocator's figures behind core/engine/accelerator.h. Built and linked wherever the
-// CUDA toolkit is found; it has not been run on a GPU yet.
+// plimsoll-cuda: NCCL and the CUDA allocator's figures behind core/engine/ranks/accelerator.h. Built and linked
+// wherever the CUDA toolkit is found; it has not been run on a GPU yet.
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -11,7 +11,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "core/engine/accelerator.h"
+#include "core/engine/ranks/accelerator.h"
 
 namespace plimsoll::engine {
 

@@ -2,7 +2,7 @@
 // A group of any size of which only one rank is there.
 #pragma once
 
-#include "core/engine/collectives.h"
+#include "core/engine/ranks/collectives.h"
 
 namespace plimsoll::engine {
 

@@ -8,21 +8,22 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "core/engine/distributed_model.h"
+#include "core/engine/base/repeated_work.h"
 #include "core/engine/dry_run/counting_collectives.h"
 #include "core/engine/dry_run/meta_allocator.h"
 #include "core/engine/dry_run/meta_kernels.h"
 #include "core/engine/dry_run/micro_batches.h"
-#include "core/engine/host_values.h"
-#include "core/engine/memory_recorder.h"
-#include "core/engine/memory_scope.h"
-#include "core/engine/pipeline.h"
-#include "core/engine/repeated_work.h"
-#include "core/engine/routing_log.h"
+#include "core/engine/layers/routing_log.h"
+#include "core/engine/memory/host_values.h"
+#include "core/engine/memory/memory_recorder.h"
+#include "core/engine/memory/memory_scope.h"
+#include "core/engine/parallel/distributed_model.h"
+#include "core/engine/parallel/pipeline_step.h"
+#include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
-#include "core/schedule/schedule_file.h"
+#include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll::engine {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "core/engine/memory_counter.h"
+#include "core/engine/memory/memory_counter.h"
 
 namespace plimsoll::engine {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <mutex>
 
-#include "core/engine/memory_recorder.h"
-#include "core/engine/memory_scope.h"
+#include "core/engine/memory/memory_recorder.h"
+#include "core/engine/memory/memory_scope.h"
 
 namespace plimsoll::engine {
 

@@ -13,7 +13,7 @@
 #include <mutex>
 
 #include "core/engine/dry_run/kernel_scratch.h"
-#include "core/engine/host_values.h"
+#include "core/engine/memory/host_values.h"
 
 namespace plimsoll::engine {
 

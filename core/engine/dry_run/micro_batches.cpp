@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/schedule/in_flight.h"
+#include "core/schedule/plan_pipeline/in_flight.h"
 
 namespace plimsoll::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/rank_info.h"
+#include "core/engine/ranks/rank_info.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

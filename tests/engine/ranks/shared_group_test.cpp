@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives in shared memory against Gloo and against sums made here; ranks are threads of this program.
-#include "core/engine/shared_group.h"
+#include "core/engine/ranks/shared_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <limits>
 #include <thread>
 
-#include "core/engine/reduce_numbers.h"
-#include "core/engine/shared_channel.h"
-#include "tests/engine/ranks/run_harness.h"
+#include "core/engine/ranks/shared_memory/reduce_numbers.h"
+#include "core/engine/ranks/shared_memory/shared_channel.h"
+#include "tests/support/run_harness.h"
 
 namespace plimsoll::engine {
 namespace {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A diagnosis as text: findings with evidence and changes, then the checklist.
+#pragma once
+
+#include <string>
+
+#include "core/doctor/findings/diagnosis.h"
+
+namespace plimsoll::cli {
+
+/// `what` is the plan or the run that was looked at.
+std::string doctor_report(const Diagnosis& diagnosis, const std::string& what);
+
+}  // namespace plimsoll::cli

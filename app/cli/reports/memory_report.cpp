@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/reports/memory_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "app/cli/terminal/terminal.h"
+#include "core/schedule/plan_pipeline/plan_pipeline.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+/// Letter and colour (of the 256-colour palette) of each category in a bar.
+constexpr std::array letters{'P', 'G', 'O', 'A', 'B', 'V'};
+constexpr std::array category_colours{33, 37, 67, 214, 109, 245};
+
+std::string name_of(const RankMemory& stage) {
+    return fmt::format("{} ({}, {} of the model)", stage.label,
+                       stage.ranks == 1 ? "1 rank" : fmt::format("{} ranks", format_count(stage.ranks)),
+                       stage.layers == 1 ? "1 layer" : fmt::format("{} layers", stage.layers));
+}
+
+/// One cell stands for the same bytes in every bar; '|' is the usable memory.
+std::string bar(const RankMemory& stage, Bytes usable, Bytes full, std::size_t width) {
+    const double scale = static_cast<double>(width) / static_cast<double>(std::max<Bytes>(full, 1));
+    const auto mark = std::min(width - 1, static_cast<std::size_t>(static_cast<double>(usable) * scale));
+    std::string cells;
+    double sum = 0;
+    std::size_t at = 0;
+    for (std::size_t category = 0; category < letters.size(); ++category) {
+        sum += static_cast<double>(stage.of(static_cast<Category>(category)));
+        const auto end = std::min(width, static_cast<std::size_t>(std::lround(sum * scale)));
+        for (; at < end; ++at) {
+            if (at == mark)
+                cells += coloured("|", 196);
+            else
+                cells += has_colours() ? coloured("█", category_colours[category]) : std::string(1, letters[category]);
+        }
+    }
+    for (; at < width; ++at) cells += at == mark ? coloured("|", 196) : std::string(" ");
+    return cells;
+}
+
+std::string memory_table(const RankMemory& stage, std::size_t width, bool sources) {
+    std::string out;
+    for (const Term& term : stage.terms) {
+        const auto category = static_cast<std::size_t>(term.category);
+        const std::string mark =
+            coloured(has_colours() ? "█" : std::string(1, letters[category]), category_colours[category]);
+        const std::string head =
+            fmt::format("  {} {} {}  ", mark, fitted(term.name, 34), fitted(format_bytes(term.bytes), 10, true));
+        const std::size_t indent = shown_width(head);
+        const std::size_t room = std::max(width, indent + 30) - indent;
+        std::string formula = wrapped(term.formula, room, 0);
+        for (std::size_t at = 0; (at = formula.find('\n', at)) != std::string::npos; at += indent) {
+            formula.insert(++at, std::string(indent, ' '));
+        }
+        out += head + formula + "\n";
+        if (sources) out += std::string(6, ' ') + wrapped(term.source, width - 6, 6) + "\n";
+    }
+    return out;
+}
+
+std::string memory_verdict(const MemoryEstimate& estimate) {
+    const RankMemory& fullest = estimate.fullest();
+    const std::string where = estimate.stages.size() > 1 ? fmt::format(" on {}", fullest.label) : "";
+    if (estimate.fits()) {
+        return coloured(
+            fmt::format("Fits: {} of {}{}", format_bytes(fullest.total()), format_bytes(estimate.usable), where), 35);
+    }
+    const Term* largest = nullptr;
+    for (const Term& term : fullest.terms) {
+        if (largest == nullptr || term.bytes > largest->bytes) largest = &term;
+    }
+    return coloured(
+        fmt::format("Does not fit: {} of {}{}, over by {}; the largest part is {} ({})", format_bytes(fullest.total()),
+                    format_bytes(estimate.usable), where, format_bytes(fullest.total() - estimate.usable),
+                    largest->name, format_bytes(largest->bytes)),
+        196);
+}
+
+bool alike(const RankMemory& a, const RankMemory& b) {
+    return a.layers == b.layers && a.terms.size() == b.terms.size() &&
+           std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(),
+                      [](const Term& x, const Term& y) { return x.key == y.key && x.bytes == y.bytes; });
+}
+
+}  // namespace
+
+std::string layout_line(const Plan& plan) {
+    const Layout& layout = plan.layout;
+    std::vector<std::string> parts{fmt::format("dp {}", layout.dp)};
+    const auto add = [&](const char* name, std::int64_t ranks) {
+        if (ranks > 1) parts.push_back(fmt::format("{} {}", name, ranks));
+    };
+    add("tp", layout.tp);
+    add("pp", layout.pp);
+    add("cp", layout.cp);
+    add("ep", layout.ep);
+    if (layout.sequence_parallel) parts.emplace_back("sequence parallel");
+    if (layout.zero_stage > 0) parts.push_back(fmt::format("ZeRO-{}", layout.zero_stage));
+    parts.push_back(fmt::format("micro-batch {} x {} accumulated", layout.micro_batch, layout.accumulation));
+    parts.emplace_back(dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]);
+    parts.push_back(fmt::format("recompute {}", recompute_names[static_cast<std::size_t>(layout.recompute)]));
+    parts.push_back(fmt::format("global batch {} x {} tokens", format_count(layout.global_batch()),
+                                format_count(plan.data.sequence_length)));
+    return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool sources) {
+    const auto width = static_cast<std::size_t>(std::max(terminal_size().columns, 80));
+    const std::string model = plan.model.name.empty() ? plan.model.preset : plan.model.name;
+    std::string out = bold(fmt::format("{}: {} parameters ({})\n", model, format_count(estimate.parameters),
+                                       format_short(static_cast<double>(estimate.parameters))));
+    const std::string hardware =
+        plan.cluster.gpu == "cpu" ? fmt::format("{} ranks on this machine's processors", plan.cluster.world_size())
+                                  : fmt::format("{} x {}", format_count(plan.cluster.world_size()), plan.cluster.gpu);
+    out += fmt::format("{}, {} usable by each\n{}\n", hardware, format_bytes(estimate.usable),
+                       wrapped(layout_line(plan), width, 0));
+
+    Bytes full = estimate.usable;
+    for (const RankMemory& stage : estimate.stages) full = std::max(full, stage.total());
+    for (std::size_t i = 0; i < estimate.stages.size(); ++i) {
+        const RankMemory& stage = estimate.stages[i];
+        std::size_t last = i;
+        while (last + 1 < estimate.stages.size() && alike(stage, estimate.stages[last + 1])) ++last;
+        const std::string name =
+            last == i ? name_of(stage) : fmt::format("Stages {} to {}, each: {}", i, last, name_of(stage));
+        out += fmt::format("\n{}\n{}", bold(name), memory_table(stage, width, sources));
+        out += fmt::format("    {} {}\n", fitted("in all", 34), fitted(format_bytes(stage.total()), 10, true));
+        out += "  " + bar(stage, estimate.usable, full, width - 4) + "\n";
+        i = last;
+    }
+    out += fmt::format("\n{}\n", memory_verdict(estimate));
+    if (estimate.host > 0) out += fmt::format("Host memory a rank: {}\n", format_bytes(estimate.host));
+    if (plan.layout.pp > 1)
+        if (const auto pipeline = simulate_pipeline(plan))
+            out += fmt::format("Pipeline bubble: {:.1f} % of the time ({}, p = {}, m = {})\n",
+                               100 * pipeline->timeline.bubble, pipeline_title(*pipeline), plan.layout.pp,
+                               plan.layout.accumulation);
+    if (!estimate.rules.empty()) out += "\n" + bold("Rules of thumb, beside the exact figures") + "\n";
+    for (const RuleOfThumb& rule : estimate.rules) {
+        out += fmt::format("  {}: {} (exact: {})\n", rule.name, format_bytes_decimal(rule.rule),
+                           format_bytes_decimal(rule.exact));
+        out += "    " + wrapped(rule.formula, width - 4, 4) + "\n    " + wrapped(rule.note, width - 4, 4) + "\n";
+    }
+    return out;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every subcommand is: options that are read by CLI11, and one function that does the work.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace plimsoll::cli {
+
+/// The work of the subcommand that was called: gives the exit code, or the error that it ends with.
+using Work = std::function<Result<int>()>;
+
+/// Makes a subcommand with --help and --version.
+inline CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description) {
+    CLI::App* command = parent.add_subcommand(name, description);
+    command->set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "Print the version and end");
+    return command;
+}
+
+void add_estimate(CLI::App& app, Work& work);
+void add_dry_run(CLI::App& app, Work& work);
+void add_pipeline(CLI::App& app, Work& work);
+void add_plan(CLI::App& app, Work& work);
+void add_export(CLI::App& app, Work& work);
+void add_export_hf(CLI::App& parent, Work& work);
+void add_lessons(CLI::App& app, Work& work);
+void add_import(CLI::App& app, Work& work);
+void add_lint(CLI::App& app, Work& work);
+void add_records(CLI::App& app, Work& work);
+void add_train(CLI::App& app, Work& work);
+void add_watch(CLI::App& app, Work& work);
+void add_doctor(CLI::App& app, Work& work);
+void add_runs(CLI::App& app, Work& work);     ///< runs and stop
+void add_presets(CLI::App& app, Work& work);  ///< presets and schema
+void add_machine(CLI::App& app, Work& work);
+void add_supervise(CLI::App& app, Work& work);
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/terminal/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "app/cli/terminal/terminal.h"
+#include "core/run/clock.h"
+
+namespace plimsoll::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+double latest(const SeriesStore& store, const char* name) {
+    const Pyramid* line = store.find(name);
+    return line == nullptr || line->size() == 0 ? std::nan("") : line->value(line->size() - 1);
+}
+
+/// Mean seconds a step over the last steps: the clock between records, so that validation and checkpoints count.
+double seconds_a_step(const Pyramid& loss) {
+    const std::size_t size = loss.size();
+    if (size < 2) return std::nan("");
+    const std::size_t window = std::min<std::size_t>(size - 1, 50);
+    const double seconds = loss.time(size - 1) - loss.time(size - 1 - window);
+    return seconds / static_cast<double>(window);
+}
+
+/// The supervisor's last word: whoever started the run says it at the end.
+bool tells_the_end(const Event& event) {
+    return event.kind == "failed" || event.kind == "stopped" || event.kind == "finished";
+}
+
+}  // namespace
+
+Progress::Progress(const RunFolder& run, const Plan& plan)
+    : telemetry_(run), steps_(plan.training.steps), terminal_(is_terminal(stdout)), since_(wall_clock() - 0.5) {
+    // What an earlier start recorded is there already.
+    while (telemetry_.poll() && !telemetry_.at_end()) {
+    }
+    events_shown_ = telemetry_.series().events().size();
+    shown_step_ = step();
+}
+
+std::uint64_t Progress::step() const {
+    const Pyramid* loss = telemetry_.series().find(series::loss);
+    return loss == nullptr || loss->size() == 0 ? 0 : loss->step(loss->size() - 1);
+}
+
+std::string Progress::line() const {
+    const Pyramid* loss = telemetry_.series().find(series::loss);
+    if (loss == nullptr || loss->size() == 0) return "starting";
+    std::vector<std::string> parts{
+        fmt::format("step {} of {}", format_count(static_cast<std::int64_t>(step())), format_count(steps_)),
+        fmt::format("loss {:.4f}", loss->value(loss->size() - 1))};
+    if (const double rate = latest(telemetry_.series(), series::tokens_per_second); std::isfinite(rate)) {
+        parts.push_back(fmt::format("{} tokens/s", format_short(std::round(rate))));
+    }
+    const double each = seconds_a_step(*loss);
+    const auto left = static_cast<double>(steps_) - static_cast<double>(step());
+    if (std::isfinite(each) && left > 0) parts.push_back(format_seconds(each * left) + " left");
+    return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+void Progress::update(bool stopping) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_look_ < 200ms) return;
+    last_look_ = now;
+    telemetry_.poll();
+    show_events();
+    if (terminal_) {
+        show_line(line() + (stopping ? " · stopping (Ctrl-C again ends it at once)" : ""));
+    } else if (step() != shown_step_ && now - last_line_ >= 5s) {
+        last_line_ = now;
+        shown_step_ = step();
+        say(line() + "\n");
+        std::fflush(stdout);
+    }
+}
+
+void Progress::finish() {
+    while (telemetry_.poll() && !telemetry_.at_end()) {
+    }
+    show_events();
+    if (terminal_)
+        show_line(line());
+    else if (step() != shown_step_)
+        say(line() + "\n");
+    if (line_open_) say("\n");
+    line_open_ = false;
+    std::fflush(stdout);
+}
+
+void Progress::show_events() {
+    const auto& events = telemetry_.series().events();
+    for (; events_shown_ < events.size(); ++events_shown_) {
+        const Event& event = events[events_shown_];
+        if (event.time < since_ || event.sentence.empty() || tells_the_end(event)) continue;
+        if (line_open_) say("\r\x1b[K");
+        line_open_ = false;
+        const std::string kind = printable(event.kind);
+        say(kind == "sample" ? fmt::format("sample after step {}: \"{}\"\n", event.step, printable(event.sentence))
+                             : printable(event.sentence) + "\n");
+    }
+    std::fflush(stdout);
+}
+
+void Progress::show_line(const std::string& text) {
+    const auto width = static_cast<std::size_t>(terminal_size().columns) - 1;
+    say(fmt::format("\r{}\x1b[K", fitted(text, std::min(width, shown_width(text)))));
+    line_open_ = true;
+    std::fflush(stdout);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a plan or a run, why, and what to change: findings with their evidence, and the whole checklist.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/plan/plan.h"
+#include "core/run/run_folder.h"
+
+namespace plimsoll {
+
+/// Error: it cannot train, or did not. Warning: it trains worse or slower than it could, by much. Advice: worth a try.
+enum class Severity { Error, Warning, Advice };
+inline constexpr std::array<std::string_view, 3> severity_names{"error", "warning", "advice"};
+
+/// A change of the plan that with_settings() takes and that leaves it possible.
+struct FindingChange {
+    std::vector<std::string> settings;  ///< "layout.micro_batch=4"
+    std::string reason;                 ///< what it does, with the bytes or the share of a step it brings
+};
+
+struct Finding {
+    std::string kind;  ///< stable: "out-of-memory", "nan-loss", …
+    Severity severity = Severity::Advice;
+    std::string item;  ///< id of the checklist's line that it belongs to
+    std::string title;
+    std::vector<std::string> evidence;   ///< sentences with numbers, steps and ranks
+    std::vector<FindingChange> changes;  ///< the one to try first is first
+    std::string source;                  ///< of the threshold or the cure; may be empty
+};
+
+enum class ItemVerdict { Fine, Found, Unknown };
+inline constexpr std::array<std::string_view, 3> item_verdict_names{"ok", "finding", "could not be judged"};
+
+/// A line of the checklist: what was looked at, and how it stands.
+struct ChecklistItem {
+    std::string id;     ///< "out-of-memory"
+    std::string group;  ///< "Memory", "Numbers", "Learning", "Speed", "Upkeep"
+    std::string question;
+    ItemVerdict verdict = ItemVerdict::Unknown;
+    std::string words;  ///< why it is fine, what was found, or why it could not be judged
+};
+
+struct Diagnosis {
+    std::vector<Finding> findings;         ///< worst first
+    std::vector<ChecklistItem> checklist;  ///< all of it, in the order of the guide: memory, NaN, learning, slow
+    /// Nothing worse than advice.
+    bool healthy() const;
+};
+
+/// The plan with the first change of each finding, worst first, as far as they go together.
+struct AppliedChanges {
+    Plan plan;
+    std::vector<std::string> settings;  ///< all that were made
+    std::vector<std::string> left_out;  ///< kinds whose change touches what another one has set, or does not go with it
+};
+AppliedChanges with_first_changes(const Plan& plan, const Diagnosis& diagnosis);
+
+Json to_json(const Diagnosis& diagnosis);
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the run stands, and whether it had to go back.
+#include "core/doctor/plan_checks/plan_checks.h"
+#include "core/doctor/run_checks/run_checks.h"
+
+namespace plimsoll::doctor {
+
+void check_run_end(const RunFacts& run, bool explained, Sheet& sheet) {
+    const auto status = run_status_names[static_cast<std::size_t>(run.state.status)];
+    if (run.failed() && !explained)
+        sheet.found({"failed",
+                     Severity::Error,
+                     "ended",
+                     fmt::format("The run failed after step {}.", run.last_step()),
+                     {run.state.reason.empty() ? std::string("It left no reason; its logs may.") : run.state.reason},
+                     {},
+                     "run.json"});
+    else
+        sheet.fine("ended", run.failed() ? std::string("it failed for the reason above")
+                                         : fmt::format("{}, step {}", status, run.last_step()));
+
+    const auto events = run.events("rollback");
+    if (events.empty()) return sheet.fine("rollbacks", "none");
+    Finding finding{"rollbacks",
+                    Severity::Warning,
+                    "rollbacks",
+                    fmt::format("The run was rolled back {}.",
+                                events.size() == 1 ? "once" : fmt::format("{} times", events.size())),
+                    {events.front()->sentence},
+                    calming_changes(run.plan),
+                    "the guard's events"};
+    if (events.size() > 1) finding.evidence.push_back(events.back()->sentence);
+    finding.evidence.push_back(
+        fmt::format("After {} the run ends (guard.max_rollbacks).", run.plan.guard.max_rollbacks));
+    sheet.found(std::move(finding));
+}
+
+}  // namespace plimsoll::doctor

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/layers/moe.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "core/engine/layers/routing_log.h"
+#include "core/engine/layers/tensor_parallel.h"
+#include "core/engine/memory/host_values.h"
+#include "core/engine/ranks/held_group.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::tensor_list;
+using Counts = std::vector<std::int64_t>;
+
+std::int64_t sum(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
+
+Tensor exchanged(const Tensor& rows, const Counts& to, const Counts& from, Collectives& ranks) {
+    Tensor received = at::empty({sum(from), rows.size(1)}, rows.options());
+    must(ranks.all_to_all(received, rows.contiguous(), from, to)->wait());
+    return received;
+}
+
+/// Rows to their ranks; the gradients go back the same way.
+struct Exchange : Function<Exchange> {
+    static Tensor forward(AutogradContext* ctx, const Tensor& rows, const Counts& to, const Counts& from,
+                          const HeldGroupPointer& group) {
+        ctx->saved_data["to"] = to;
+        ctx->saved_data["from"] = from;
+        keep(ctx, group);
+        return exchanged(rows, to, from, *group->ranks);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        Collectives& ranks = kept_ranks(ctx);
+        return {
+            exchanged(gradients[0], ctx->saved_data["from"].toIntVector(), ctx->saved_data["to"].toIntVector(), ranks),
+            {},
+            {},
+            {}};
+    }
+};
+
+/// The rows that belong to one token, summed. at::index_add would keep `rows` for its backward, which needs none of it.
+struct SumByToken : Function<SumByToken> {
+    static Tensor forward(AutogradContext* ctx, const Tensor& rows, const Tensor& token, std::int64_t tokens) {
+        ctx->save_for_backward({token});
+        return at::zeros({tokens, rows.size(1)}, rows.options()).index_add_(0, token, rows);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        return {gradients[0].index_select(0, ctx->get_saved_variables()[0]), {}, {}};
+    }
+};
+
+struct Scale : torch::CustomClassHolder {
+    std::shared_ptr<double> value;
+};
+
+/// x as it is; in the backward the loss gets its gradient of its own.
+struct AttachLoss : Function<AttachLoss> {
+    static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& loss,
+                          const c10::intrusive_ptr<Scale>& scale) {
+        ctx->saved_data["scale"] = torch::IValue::make_capsule(scale);
+        ctx->save_for_backward({loss});
+        return x.view_as(x);
+    }
+    static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+        const double scale = *static_cast<const Scale&>(*ctx->saved_data["scale"].toCapsule()).value;
+        return {gradients[0], at::full_like(ctx->get_saved_variables()[0], scale), {}};
+    }
+};
+
+/// Rows of each expert out of `total`, on the host. In a dry run the tensor has no numbers: there they are those of the
+/// step that is replayed, or even.
+Counts to_counts(const Tensor& tensor, std::int64_t total, bool from_others = false) {
+    RoutingLog* const log = RoutingLog::current();
+    if (tensor.is_meta()) {
+        if (log != nullptr) {
+            if (auto counts = log->next(tensor.numel(), from_others ? -1 : total)) return *counts;
+        }
+        Counts even(static_cast<std::size_t>(tensor.numel()), total / tensor.numel());
+        for (std::int64_t i = 0; i < total % tensor.numel(); ++i) ++even[static_cast<std::size_t>(i)];
+        return even;
+    }
+    const Tensor host = tensor.to(torch::kCPU, torch::kInt64).contiguous();
+    const auto* values = host.const_data_ptr<std::int64_t>();
+    const Counts counts(values, values + host.numel());
+    if (log != nullptr) log->note(counts);
+    return counts;
+}
+
+/// Sums of runs of `length`.
+Counts sums_of_runs(const Counts& counts, std::int64_t length) {
+    Counts sums;
+    for (std::size_t i = 0; i < counts.size(); i += static_cast<std::size_t>(length)) {
+        sums.push_back(std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(i),
+                                       counts.begin() + static_cast<std::ptrdiff_t>(i) + length, std::int64_t{0}));
+    }
+    return sums;
+}
+
+/// The order that turns blocks [outer][inner] of the given row counts into [inner][outer].
+Tensor transposing_order(const Counts& counts, std::int64_t outer, std::int64_t inner, torch::Device device) {
+    Counts starts(counts.size(), 0);
+    for (std::size_t i = 1; i < counts.size(); ++i) starts[i] = starts[i - 1] + counts[i - 1];
+    std::vector<std::int64_t> order;
+    order.reserve(static_cast<std::size_t>(sum(counts)));
+    for (std::int64_t b = 0; b < inner; ++b) {
+        for (std::int64_t a = 0; a < outer; ++a) {
+            const auto block = static_cast<std::size_t>(a * inner + b);
+            for (std::int64_t row = 0; row < counts[block]; ++row) order.push_back(starts[block] + row);
+        }
+    }
+    return torch::tensor(order, torch::kInt64).to(device);
+}
+
+}  // namespace
+
+Expert::Expert(const ModelContext& context) {
+    const Model& m = context.plan->model;
+    Linear::Shape in{.in = m.hidden_size, .out = m.ffn_hidden_size};
+    in.split = MatrixSplit::Columns;
+    Linear::Shape out{.in = m.ffn_hidden_size, .out = m.hidden_size};
+    out.split = MatrixSplit::Rows;
+    out.sum_in_forward = false;
+    w1_ = register_module("w1", std::make_shared<Linear>(in, context));
+    w2_ = register_module("w2", std::make_shared<Linear>(out, context));
+    w3_ = register_module("w3", std::make_shared<Linear>(in, context));
+}
+
+torch::Tensor Expert::forward(const torch::Tensor& x) const {
+    return w2_->forward(at::silu(w1_->forward(x)) * w3_->forward(x));
+}
+
+/// Chosen (token, expert) pairs in the order of experts.
+struct MoeMlp::Routes {
+    Tensor token;       ///< [pairs] row of the token
+    Tensor weight;      ///< [pairs]
+    Tensor chosen;      ///< [batch, time, per token] experts
+    Counts per_expert;  ///< pairs of each expert
+};
+
+MoeMlp::MoeMlp(const ModelContext& context)
+    : context_(context), experts_(context.plan->model.num_experts), per_token_(context.plan->model.experts_per_token) {
+    const std::int64_t ranks = context.mesh->expert().world_size();
+    const std::int64_t each = experts_ / ranks;
+    first_expert_ = context.mesh->expert().rank() * each;
+
+    class Router : public ShardedModule {
+    public:
+        Router(std::int64_t experts, std::int64_t width, const ModelContext& router_context) {
+            Shard shard = replicated({experts, width}, router_context.tp());
+            if (router_context.sequence_parallel()) shard.gradient = Shard::Gradient::PartOverTensor;
+            weight = register_sharded("weight", std::move(shard), router_context.parameters);
+        }
+        Tensor weight;
+    };
+    const auto router =
+        register_module("gate", std::make_shared<Router>(experts_, context.plan->model.hidden_size, context));
+    gate_ = router->weight;
+    const auto list = register_module("experts", std::make_shared<torch::nn::Module>());
+    for (std::int64_t i = 0; i < each; ++i) {
+        own_.push_back(list->register_module(std::to_string(first_expert_ + i), std::make_shared<Expert>(context)));
+    }
+}
+
+MoeMlp::Routes MoeMlp::route(const torch::Tensor& probabilities) const {
+    const std::int64_t batch = probabilities.size(0), time = probabilities.size(1);
+    const auto [top, chosen] = at::topk(probabilities, per_token_, -1);
+    const Tensor weights = top / top.sum(-1, true);
+
+    Routes routes;
+    routes.chosen = chosen;
+    const Tensor expert = chosen.reshape(-1);
+    Tensor kept;  // undefined: all
+    const double factor = context_.plan->model.capacity_factor;
+    if (factor > 0) {
+        // Place of each choice in its expert's queue of the sequence: the choices of earlier tokens come first.
+        const auto capacity = static_cast<std::int64_t>(
+            std::ceil(factor * static_cast<double>(time * per_token_) / static_cast<double>(experts_)));
+        const Tensor hot = at::one_hot(chosen.reshape({batch, -1}), experts_);
+        const Tensor place = (hot.cumsum(1) * hot).sum(-1).reshape(-1);
+        kept = place.le(capacity).nonzero().squeeze(1);
+    }
+    const Tensor candidates = kept.defined() ? expert.index_select(0, kept) : expert;
+    Tensor order = std::get<1>(at::sort(candidates, /*stable=*/true, 0, false));
+    routes.per_expert = to_counts(at::bincount(candidates, {}, experts_), candidates.numel());
+    if (kept.defined()) order = kept.index_select(0, order);
+    routes.token = order.div(per_token_, "floor");
+    routes.weight = weights.reshape(-1).index_select(0, order);
+    return routes;
+}
+
+torch::Tensor MoeMlp::side_loss(const torch::Tensor& logits, const torch::Tensor& probabilities,
+                                const torch::Tensor& chosen) const {
+    const Model& m = context_.plan->model;
+    Tensor loss = at::zeros({}, probabilities.options());
+    // Every tensor-parallel rank computes the same from the gathered probabilities, and their gradients are summed.
+    const double share = 1.0 / context_.tp();
+    if (m.router_aux_loss > 0) {
+        const std::int64_t batch = chosen.size(0);
+        const double time = static_cast<double>(chosen.size(1) * context_.cp());
+        Tensor count = at::zeros({batch, experts_}, probabilities.options().requires_grad(false));
+        count.scatter_add_(1, chosen.reshape({batch, -1}), at::ones({batch, chosen.numel() / batch}, count.options()));
+        count = sum_over_context(count, context_);
+        const Tensor f = count * (static_cast<double>(experts_) / (static_cast<double>(per_token_) * time));
+        loss = loss + m.router_aux_loss * share * (f * probabilities.mean(1)).sum(1).mean();
+    }
+    if (m.router_z_loss > 0) {
+        const double part = context_.sequence_parallel() ? share : 1.0;
+        loss = loss + m.router_z_loss * part * at::logsumexp(logits, {-1}).square().mean();
+    }
+    return loss;
+}
+
+torch::Tensor MoeMlp::through_experts(const torch::Tensor& tokens, const Counts& per_expert) const {
+    std::vector<Tensor> outputs;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+        // Also without a token: its gradients are then zeros and come on every rank, so that all of them reduce alike.
+        outputs.push_back(own_[i]->forward(tokens.narrow(0, at, per_expert[i])));
+        at += per_expert[i];
+    }
+    return at::cat(outputs);
+}
+
+torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
+    const Tensor logits = at::linear(x, gate_).to(x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
+    const Tensor probabilities = enter_tensor_parallel(at::softmax(logits, -1), context_);
+    const Tensor entered = enter_tensor_parallel(x, context_);
+    const Routes routes = route(probabilities);
+    const Tensor flat = entered.reshape({-1, entered.size(2)});
+    const Tensor tokens = flat.index_select(0, routes.token);
+
+    Collectives& ranks = context_.mesh->expert();
+    const std::int64_t n = ranks.world_size(), each = static_cast<std::int64_t>(own_.size());
+    Tensor outputs;
+    if (n == 1) {
+        outputs = through_experts(tokens, routes.per_expert);
+    } else {
+        // How many rows come from each rank for each of the experts here.
+        Tensor mine = torch::tensor(routes.per_expert, torch::kInt64).to(x.device());
+        Tensor theirs = at::empty_like(mine);
+        const Counts even(static_cast<std::size_t>(n), each);
+        must(ranks.all_to_all(theirs, mine, even, even)->wait());
+        const Counts counts = to_counts(theirs, tokens.size(0), /*from_others=*/true);
+        const Counts to = sums_of_runs(routes.per_expert, each), from = sums_of_runs(counts, each);
+        const HeldGroupPointer group = held(ranks);
+        const Tensor arrived = Exchange::apply(tokens, to, from, group);
+        const Tensor order = transposing_order(counts, n, each, x.device());
+        Counts per_expert(static_cast<std::size_t>(each), 0);
+        for (std::size_t i = 0; i < counts.size(); ++i) per_expert[i % static_cast<std::size_t>(each)] += counts[i];
+        const Tensor done = through_experts(arrived.index_select(0, order), per_expert);
+        const Tensor back = at::empty_like(order).scatter_(0, order, at::arange(order.size(0), order.options()));
+        outputs = Exchange::apply(done.index_select(0, back), from, to, group);
+    }
+    const Tensor weighted = outputs * routes.weight.to(outputs.scalar_type()).unsqueeze(1);
+    const Tensor part = SumByToken::apply(weighted, routes.token, flat.size(0)).view(entered.sizes());
+    Tensor y = leave_tensor_parallel(part, context_);
+
+    const Model& m = context_.plan->model;
+    if (is_training() && torch::GradMode::is_enabled() && (m.router_aux_loss > 0 || m.router_z_loss > 0)) {
+        const Tensor loss = side_loss(logits, probabilities, routes.chosen);
+        *context_.side_loss += host_values(loss).item<double>();
+        auto scale = c10::make_intrusive<Scale>();
+        scale->value = context_.side_loss_scale;
+        y = AttachLoss::apply(y, loss, scale);
+    }
+    return y;
+}
+
+}  // namespace plimsoll::engine

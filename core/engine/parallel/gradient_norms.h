@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The size of the gradients, of the whole model and of each layer.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::engine {
+
+struct GradientNorms {
+    double global = 0;  ///< Euclidean, over all parameters; NaN or infinite when a gradient is
+    std::vector<std::pair<std::string, double>> layers;  ///< "embed", "0" to "L-1", "head"
+};
+
+/// The square of each tensor's Euclidean norm, taken in fp32 whatever its dtype, with one transfer from the device.
+std::vector<double> squared_norms(const std::vector<torch::Tensor>& gradients);
+
+/// Factor that brings the norm of gradients down to `clip` (torch.nn.utils.clip_grad_norm_'s rule: clip / (norm +
+/// 1e-6), never above 1). `clip` 0: no limit.
+double clip_factor(double norm, double clip);
+
+}  // namespace plimsoll::engine

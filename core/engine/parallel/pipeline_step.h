@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the micro-batches of a step: a rank's list of operations of a pipeline schedule, with its messages.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "core/engine/data/batch.h"
+#include "core/engine/parallel/distributed_model.h"
+#include "core/schedule/transfers.h"
+
+namespace plimsoll::engine {
+
+/// One operation as it happened, in seconds since the Unix epoch.
+struct OpTime {
+    PipelineOp op;
+    double start = 0, end = 0;
+};
+
+struct StepSettings {
+    double loss_scale = 1;
+    /// Called before the last backward of the step begins, when all losses are known on the ranks with the head.
+    std::function<void()> before_last_backward;
+};
+
+/// Numbers that the ranks exchange in a step: the mean loss of the global batch, the number of ranks that were asked to
+/// stop, router loss, z-loss.
+inline constexpr std::int64_t step_status_numbers = 4;
+
+class Pipeline {
+public:
+    /// The arguments must outlive the pipeline.
+    Pipeline(const Plan& plan, DistributedModel& model, const PipelineSchedule& schedule);
+
+    /// Forward and backward of all micro-batches; gradients are averaged over ranks afterwards. `batch(k)` is
+    /// micro-batch k of this data-parallel rank, whole sequences.
+    Result<void> step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
+    const std::vector<OpTime>& times() const { return times_; }
+    /// Sum of the losses of the step's micro-batches so far (fp64); undefined on a rank without the head.
+    const torch::Tensor& loss_sum() const { return loss_sum_; }
+
+    /// The next two run through all stages without gradients. Every rank of the model has to make the same calls. Mean
+    /// loss of the batch on each rank of the pipeline.
+    Result<double> loss(const Batch& batch);
+    /// tokens [1, time] -> logits [vocab] after the last token, on every rank of the model, on the CPU.
+    Result<torch::Tensor> next_logits(const torch::Tensor& tokens);
+
+private:
+    struct Alive {
+        torch::Tensor input, output;
+    };
+    struct Pending {
+        std::shared_ptr<Work> work;
+        torch::Tensor tensor;
+        int peer = 0;
+        int consumed_by = 0;  ///< place, in the peer's list, of the operation that receives the tensor
+    };
+    struct Incoming {
+        std::shared_ptr<Work> work;
+        torch::Tensor tensor;
+        int produced_by = 0;  ///< place, in the peer's list, of the operation that sent the tensor
+    };
+
+    void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
+    torch::Tensor forward(Decoder& decoder, const torch::Tensor& input, const Batch& batch);
+    void backward(std::size_t place, const StepSettings& settings);
+    void post_receives(std::size_t place);
+    torch::Tensor received(std::size_t place);
+    void send(const PipelineStep& step, const torch::Tensor& tensor);
+    void reap(int peer, int done_by_peer);
+    /// Places of the operations that send or take a tensor, in the list of their rank.
+    void find_places();
+    int place_of(int stage, int micro_batch, bool gradient) const;
+    int tag(const Transfer& transfer) const;
+    torch::Tensor boundary(std::int64_t batch, std::int64_t time) const;
+    Batch cut(const Batch& batch) const;
+    torch::Tensor through_stages(const Batch& batch, const std::function<torch::Tensor(Decoder&, torch::Tensor)>& head);
+
+    const Plan& plan_;
+    DistributedModel& model_;
+    const PipelineSchedule& schedule_;
+    Collectives& ranks_;
+    int rank_;
+    std::vector<PipelineStep> steps_;
+    std::map<std::pair<int, int>, Alive> alive_;                ///< by (stage, micro-batch)
+    std::map<std::pair<int, int>, torch::Tensor> handed_over_;  ///< between chunks of this rank: output, or gradient
+    std::map<std::size_t, Incoming> incoming_;                  ///< by place in the list
+    std::deque<Pending> pending_;
+    std::vector<OpTime> times_;
+    std::vector<int> places_;  ///< by (stage, micro-batch, gradient)
+    std::size_t last_backward_ = 0;
+    std::vector<std::size_t>
+        last_gradients_;  ///< by chunk: the place of the operation behind which its gradients are whole
+    torch::Tensor loss_sum_;
+};
+
+}  // namespace plimsoll::engine

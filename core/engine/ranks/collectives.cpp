@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/ranks/collectives.h"
+
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "core/engine/ranks/accelerator.h"
+#include "core/engine/ranks/group_call.h"
+#include "core/engine/ranks/rendezvous.h"
+#include "core/engine/ranks/shared_group.h"
+#include "core/engine/ranks/wait_board.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+/// What a group and its subgroups share.
+struct Meeting {
+    c10::intrusive_ptr<c10d::Store> store;
+    std::string address;
+    Seconds timeout = 0;
+    Accelerator* accelerator = nullptr;
+    std::unique_ptr<WaitBoard> board;
+};
+
+/// What a backend's exception means: a broken connection is a rank that ended, silence is a rank that hangs.
+tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const std::exception& error) {
+    const std::string text = first_line(error);
+    if (text.find("imed out") != std::string::npos || text.find("imeout") != std::string::npos) {
+        return silent_peer(call, board, text);
+    }
+    const bool local = text.find("heck failed") != std::string::npos || text.find("nvalid") != std::string::npos;
+    return local ? not_possible(call, text) : ended_peer(call, board, text);
+}
+
+class GroupWork final : public Work {
+public:
+    GroupWork(c10::intrusive_ptr<c10d::Work> work, GroupCall call, WaitBoard* board)
+        : work_(std::move(work)), call_(std::move(call)), board_(board) {}
+    Result<void> wait() override {
+        try {
+            const WaitScope scope(board_, board_ != nullptr ? call_.text() : "");
+            work_->wait();
+            return {};
+        } catch (const std::exception& error) {
+            return lost_peer(call_, board_, error);
+        }
+    }
+
+private:
+    c10::intrusive_ptr<c10d::Work> work_;
+    GroupCall call_;
+    WaitBoard* board_;
+};
+
+/// Work that is over already: done, or failed at its start.
+class EndedWork final : public Work {
+public:
+    explicit EndedWork(Result<void> result = {}) : result_(std::move(result)) {}
+    Result<void> wait() override { return result_; }
+
+private:
+    Result<void> result_;
+};
+
+std::shared_ptr<Work> done() { return std::make_shared<EndedWork>(); }
+
+class SingleRank final : public Collectives {
+public:
+    int rank() const override { return 0; }
+    int world_size() const override { return 1; }
+    std::shared_ptr<Work> all_reduce_sum(torch::Tensor) override { return done(); }
+    std::shared_ptr<Work> all_reduce_max(torch::Tensor) override { return done(); }
+    std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override { return copy(output, input); }
+    std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) override {
+        return copy(output, input);
+    }
+    std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input, std::vector<std::int64_t>,
+                                     std::vector<std::int64_t>) override {
+        return copy(output, input);
+    }
+    std::shared_ptr<Work> send(torch::Tensor, int, int) override { return nobody(); }
+    std::shared_ptr<Work> receive(torch::Tensor, int, int) override { return nobody(); }
+    Result<void> broadcast(torch::Tensor, int, Seconds) override { return {}; }
+    Result<void> barrier(Seconds) override { return {}; }
+    Result<std::unique_ptr<Collectives>> subgroup(const std::string&, const std::vector<int>&) override {
+        return std::make_unique<SingleRank>();
+    }
+
+private:
+    static std::shared_ptr<Work> copy(const torch::Tensor& output, const torch::Tensor& input) {
+        const torch::NoGradGuard no_grad;
+        if (!output.is_alias_of(input)) output.view(-1).copy_(input.view(-1));
+        return done();
+    }
+    static std::shared_ptr<Work> nobody() {
+        return std::make_shared<EndedWork>(failed("a rank that is alone has nobody to exchange messages with"));
+    }
+};
+
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
+                                            const std::string& address, Seconds timeout) {
+    auto options = c10d::ProcessGroupGloo::Options::create(to_milliseconds(timeout));
+    const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+    options->devices.push_back(interface != nullptr && *interface != '\0'
+                                   ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+                                   : c10d::ProcessGroupGloo::createDeviceForHostname(address));
+    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, options);
+}
+
+class Group final : public Collectives {
+public:
+    /// `name` is empty for the group of all ranks.
+    Group(std::shared_ptr<Meeting> meeting, c10::intrusive_ptr<c10d::Backend> backend, std::string name)
+        : meeting_(std::move(meeting)), backend_(std::move(backend)), name_(std::move(name)) {}
+
+    int rank() const override { return backend_->getRank(); }
+    int world_size() const override { return backend_->getSize(); }
+    Seconds waited() const override { return meeting_->board->waited_seconds(); }
+
+    std::shared_ptr<Work> all_reduce_sum(torch::Tensor tensor) override {
+        return all_reduce(std::move(tensor), c10d::ReduceOp::SUM);
+    }
+    std::shared_ptr<Work> all_reduce_max(torch::Tensor tensor) override {
+        return all_reduce(std::move(tensor), c10d::ReduceOp::MAX);
+    }
+    std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override {
+        torch::Tensor output_rows = output.view({-1}), input_rows = input.view({-1});
+        return start("all-gather", tensor_text(input), 0,
+                     [&] { return backend_->_allgather_base(output_rows, input_rows, c10d::AllgatherOptions()); });
+    }
+    std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) override {
+        torch::Tensor output_rows = output.view({-1}), input_rows = input.view({-1});
+        return start("reduce-scatter", tensor_text(input), 0, [&] {
+            return backend_->_reduce_scatter_base(output_rows, input_rows, c10d::ReduceScatterOptions());
+        });
+    }
+    std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input, std::vector<std::int64_t> output_rows,
+                                     std::vector<std::int64_t> input_rows) override {
+        return start("all-to-all", tensor_text(input), 0, [&] {
+            return backend_->alltoall_base(output, input, output_rows, input_rows, c10d::AllToAllOptions());
+        });
+    }
+    std::shared_ptr<Work> send(torch::Tensor tensor, int peer, int tag) override {
+        return start("send", tensor_text(tensor), 0, [&] {
+            std::vector<torch::Tensor> tensors{tensor};
+            return backend_->send(tensors, peer, tag);
+        });
+    }
+    std::shared_ptr<Work> receive(torch::Tensor tensor, int peer, int tag) override {
+        return start("receive", tensor_text(tensor), 0, [&] {
+            std::vector<torch::Tensor> tensors{tensor};
+            return backend_->recv(tensors, peer, tag);
+        });
+    }
+    Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) override {
+        c10d::BroadcastOptions options;
+        options.rootRank = root;
+        if (timeout > 0) options.timeout = to_milliseconds(timeout);
+        return start("broadcast", tensor_text(tensor), timeout,
+                     [&] {
+                         std::vector<torch::Tensor> tensors{tensor};
+                         return backend_->broadcast(tensors, options);
+                     })
+            ->wait();
+    }
+    Result<void> barrier(Seconds timeout) override {
+        c10d::BarrierOptions options;
+        if (timeout > 0) options.timeout = to_milliseconds(timeout);
+        return start("barrier", "", timeout, [&] { return backend_->barrier(options); })->wait();
+    }
+
+    Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) override {
+        if (members.size() == 1) return std::make_unique<SingleRank>();
+        const auto place = std::find(members.begin(), members.end(), rank());
+        if (place == members.end()) return failed("rank {} is not of the {} group", rank(), name);
+        const auto store = c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}/{}", name, fmt::join(members, "-")),
+                                                                  meeting_->store);
+        return connect(meeting_, store, static_cast<int>(place - members.begin()), static_cast<int>(members.size()),
+                       fmt::format("{} group (ranks {})", name, fmt::join(members, ", ")));
+    }
+
+    static Result<std::unique_ptr<Collectives>> connect(const std::shared_ptr<Meeting>& meeting,
+                                                        const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                        int world_size, std::string name) {
+        const Seconds timeout = meeting->timeout;
+        try {
+            auto backend = meeting->accelerator != nullptr
+                               ? meeting->accelerator->make_backend(store, rank, world_size, timeout)
+                               : make_gloo(store, rank, world_size, meeting->address, timeout);
+            auto group = std::make_unique<Group>(meeting, std::move(backend), name);
+            if (meeting->accelerator != nullptr) return group;
+            return with_shared_memory(std::move(group), {*store, name, timeout, meeting->board.get()});
+        } catch (const std::exception& error) {
+            return failed(
+                "the {} ranks could not connect to one another within {} ({}); check that all of them were "
+                "started and, over several machines, that GLOO_SOCKET_IFNAME (NCCL_SOCKET_IFNAME) names a "
+                "network they share",
+                world_size, format_seconds(timeout), first_line(error));
+        }
+    }
+
+private:
+    std::shared_ptr<Work> all_reduce(torch::Tensor tensor, c10d::ReduceOp::RedOpType op) {
+        return start("all-reduce", tensor_text(tensor), 0, [&] {
+            std::vector<torch::Tensor> tensors{tensor};
+            c10d::AllreduceOptions options;
+            options.reduceOp = op;
+            return backend_->allreduce(tensors, options);
+        });
+    }
+
+    template <class Start>
+    std::shared_ptr<Work> start(const char* what, std::string tensor, Seconds timeout, Start&& begin) {
+        GroupCall call{what, std::move(tensor), name_, timeout > 0 ? timeout : meeting_->timeout};
+        WaitBoard* const board = meeting_->board.get();
+        try {
+            return std::make_shared<GroupWork>(begin(), std::move(call), board);
+        } catch (const std::exception& error) {
+            return std::make_shared<EndedWork>(lost_peer(call, board, error));
+        }
+    }
+
+    std::shared_ptr<Meeting> meeting_;
+    c10::intrusive_ptr<c10d::Backend> backend_;
+    std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Collectives> single_rank() { return std::make_unique<SingleRank>(); }
+
+Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout, Accelerator* accelerator) {
+    if (info.world_size == 1) return std::make_unique<SingleRank>();
+    auto meeting = std::make_shared<Meeting>();
+    const auto store = connect_store(info, timeout);
+    if (!store) return tl::unexpected(store.error());
+    const auto board_store = connect_store(info, timeout, /*may_serve=*/false);
+    if (!board_store) return tl::unexpected(board_store.error());
+    auto address = local_address(info.master_addr, info.master_port);
+    if (!address) return tl::unexpected(address.error());
+    meeting->store = *store;
+    meeting->address = std::move(*address);
+    meeting->timeout = timeout;
+    meeting->accelerator = accelerator;
+    meeting->board = std::make_unique<WaitBoard>(*board_store, info.rank, info.world_size);
+    return Group::connect(meeting, meeting->store, info.rank, info.world_size, "");
+}
+
+}  // namespace plimsoll::engine

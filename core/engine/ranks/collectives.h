@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between ranks. The one place, with its .cpp, that touches c10d's process groups, which change between
+// releases.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "core/engine/ranks/rank_info.h"
+
+namespace plimsoll::engine {
+
+class Accelerator;
+
+/// A pending collective; wait() throws nothing, it returns the error (a peer that died, a time-out).
+class Work {
+public:
+    virtual ~Work() = default;
+    virtual Result<void> wait() = 0;
+};
+
+/// Inside autograd an error can only be thrown; the trainer catches it and ends the rank with its sentence.
+class CollectiveError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+inline void must(const Result<void>& result) {
+    if (!result) throw CollectiveError(result.error().message);
+}
+
+/// A group of ranks: Gloo on CPU tensors, NCCL (through plimsoll-cuda) on CUDA tensors. All ranks of the group must
+/// make the same calls in the same order. Nothing here throws. Tensors must be contiguous; the caller may read and
+/// write them again after wait().
+class Collectives {
+public:
+    virtual ~Collectives() = default;
+    /// Place in this group and its size.
+    virtual int rank() const = 0;
+    virtual int world_size() const = 0;
+    virtual std::shared_ptr<Work> all_reduce_sum(torch::Tensor tensor) = 0;
+    virtual std::shared_ptr<Work> all_reduce_max(torch::Tensor tensor) = 0;
+    /// `output` holds world_size parts of the size of `input`, in the order of ranks.
+    virtual std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) = 0;
+    /// `input` holds world_size parts of the size of `output`; rank r gets the sum over all ranks of part r.
+    virtual std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) = 0;
+    /// Row counts (dimension 0) to and from each rank.
+    virtual std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input,
+                                             std::vector<std::int64_t> output_rows,
+                                             std::vector<std::int64_t> input_rows) = 0;
+    /// Between a pair a tag tells messages apart; NCCL has none and needs them in order.
+    virtual std::shared_ptr<Work> send(torch::Tensor tensor, int peer, int tag) = 0;
+    virtual std::shared_ptr<Work> receive(torch::Tensor tensor, int peer, int tag) = 0;
+    /// `timeout` 0: the group's. A longer one lets the others wait while one rank writes a checkpoint.
+    virtual Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) = 0;
+    virtual Result<void> barrier(Seconds timeout) = 0;
+    Result<void> broadcast(torch::Tensor tensor, int root) { return broadcast(std::move(tensor), root, 0); }
+    Result<void> barrier() { return barrier(0); }
+
+    /// How long this rank has waited so far in calls of this group and of every group made from the same world.
+    virtual Seconds waited() const { return 0; }
+
+    /// Makes a group of some of these ranks. To be called by each of `members` (ranks in this group, ascending) and by
+    /// no other rank. `name` tells it apart from other groups and stands in messages: "tensor-parallel".
+    virtual Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) = 0;
+};
+
+/// The group of all ranks. world_size 1 needs no store and no network. A collective that takes longer than `timeout` is
+/// an error. With an accelerator the group works on the accelerator's tensors.
+Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout,
+                                                      Accelerator* accelerator = nullptr);
+
+/// A group of one rank: every collective is done at once; sending a message is an error.
+std::unique_ptr<Collectives> single_rank();
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/weights/hf_weights.h"
+
+#include <set>
+
+#include "core/base/json.h"
+#include "core/checkpoint/stored_checkpoint.h"
+#include "core/engine/base/without_exceptions.h"
+#include "core/engine/model/decoder.h"
+#include "core/engine/weights/safetensors.h"
+#include "core/engine/weights/stored_weights.h"
+
+namespace plimsoll::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* single_file = "model.safetensors";
+constexpr const char* index_file = "model.safetensors.index.json";
+
+bool has_safetensors(const fs::path& folder) {
+    std::error_code error;
+    return fs::exists(folder / single_file, error) || fs::exists(folder / index_file, error);
+}
+
+/// The files of the checkpoint. Names in an index come from elsewhere: only plain ones inside the folder are opened.
+Result<std::set<std::string>> files_of(const fs::path& folder) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) {
+        return bad_input("model.weights: {} is not a folder; name one with a Hugging Face checkpoint", folder.string());
+    }
+    if (fs::exists(folder / single_file, error)) return std::set<std::string>{single_file};
+    if (!fs::exists(folder / index_file, error)) {
+        return bad_input(
+            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with "
+            "safetensors",
+            folder.string(), single_file, index_file);
+    }
+    const auto index = read_json(folder / index_file, 64 * MiB);
+    if (!index) return tl::unexpected(index.error());
+    const auto map = index->find("weight_map");
+    if (map == index->end() || !map->is_object() || map->empty()) {
+        return bad_input("{} has no weight_map", (folder / index_file).string());
+    }
+    std::set<std::string> files;
+    for (const auto& [tensor, file] : map->items()) {
+        const std::string name = file.is_string() ? file.get<std::string>() : "";
+        if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") {
+            return bad_input("{} puts {} into a file that is not in the folder", (folder / index_file).string(),
+                             tensor);
+        }
+        files.insert(name);
+    }
+    return files;
+}
+
+bool is_buffer(const std::string& name) {
+    return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with("rotary_emb.inv_freq");
+}
+
+/// Takes one tensor of a file into `weights`, under the name that it has in a whole model.
+class Taker {
+public:
+    Taker(const Plan& plan, NamedTensors& weights) : plan_(plan), weights_(weights) {}
+
+    Result<void> take(const std::string& given, const torch::Tensor& tensor) {
+        if (is_buffer(given) || (plan_.model.tied_head && given == "lm_head.weight")) return {};
+        const bool whole_name = given.starts_with(prefix_) || given.starts_with("lm_head.");
+        const std::string name = whole_name ? given : prefix_ + given;
+        if (plan_.model.family == Family::Mixtral) {
+            const auto mlp = name.find(".mlp.");
+            if (mlp != std::string::npos) return take_expert(name.substr(0, mlp), name.substr(mlp + 5), tensor);
+        }
+        add(name, tensor);
+        return {};
+    }
+
+private:
+    /// transformers 5 has the experts of a Mixtral layer in two tensors (save_original_format=False writes them so):
+    /// mlp.experts.gate_up_proj [experts, 2 · ffn, hidden] and mlp.experts.down_proj [experts, hidden, ffn].
+    Result<void> take_expert(const std::string& layer, const std::string& part, const torch::Tensor& tensor) {
+        const std::string moe = layer + ".block_sparse_moe.";
+        const bool both = part == "experts.gate_up_proj";
+        if (!both && part != "experts.down_proj") {
+            add(moe + part, tensor);
+            return {};
+        }
+        const Model& m = plan_.model;
+        if (tensor.dim() != 3 || tensor.size(0) != m.num_experts || (both && tensor.size(1) != 2 * m.ffn_hidden_size)) {
+            return bad_input("{}.mlp.{} has another shape than in the plan's model of {} experts", layer, part,
+                             m.num_experts);
+        }
+        for (std::int64_t e = 0; e < m.num_experts; ++e) {
+            const std::string expert = fmt::format("{}experts.{}.", moe, e);
+            if (!both) {
+                add(expert + "w2.weight", tensor[e]);
+                continue;
+            }
+            add(expert + "w1.weight", tensor[e].narrow(0, 0, m.ffn_hidden_size));
+            add(expert + "w3.weight", tensor[e].narrow(0, m.ffn_hidden_size, m.ffn_hidden_size));
+        }
+        return {};
+    }
+    void add(std::string name, const torch::Tensor& tensor) {
+        weights_.emplace_back(std::move(name), tensor.to(scalar_type(plan_.numerics.dtype)));
+    }
+
+    const Plan& plan_;
+    NamedTensors& weights_;
+    const std::string prefix_ = names_of(plan_.model.family).body + ".";
+};
+
+}  // namespace
+
+Result<NamedTensors> read_hf_weights(const fs::path& folder, const Plan& plan) {
+    return without_exceptions("read " + folder.string(), [&]() -> Result<NamedTensors> {
+        NamedTensors weights;
+        Taker taker(plan, weights);
+        if (!has_safetensors(folder) && find_checkpoint(folder)) {
+            const auto take = [&](const std::string& name, const torch::Tensor& tensor) {
+                return taker.take(name, tensor);
+            };
+            if (auto read = each_stored_weight(folder, plan, take); !read) return tl::unexpected(read.error());
+            return weights;
+        }
+        const auto files = files_of(folder);
+        if (!files) return tl::unexpected(files.error());
+        for (const std::string& file : *files) {
+            auto read = read_safetensors(folder / file);
+            if (!read) return tl::unexpected(read.error());
+            for (auto& [name, tensor] : *read) {
+                if (auto taken = taker.take(name, tensor); !taken) {
+                    return bad_input("{}: {}", (folder / file).string(), taken.error().message);
+                }
+            }
+        }
+        return weights;
+    });
+}
+
+}  // namespace plimsoll::engine

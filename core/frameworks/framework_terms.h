@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The terms of one rank under each framework, and what they share. Used by estimate_under only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/estimate/estimate.h"
+#include "core/frameworks/architecture.h"
+#include "core/frameworks/layer_tensors.h"
+
+namespace plimsoll::framework_terms {
+
+/// Weights, gradients, masters, moments, activations, logits, buffers, workspaces: what the framework allocates.
+/// Overhead is added by estimate_under.
+std::vector<Term> megatron(const Workload& work, const StageShare& stage);
+std::vector<Term> torchtitan(const Workload& work, const StageShare& stage);
+std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage);
+
+/// A list of terms in the making.
+class TermList {
+public:
+    void add(std::string key, std::string name, Category category, Count bytes, std::string formula,
+             std::string source) {
+        terms_.push_back(
+            {std::move(key), std::move(name), category, bytes.value(), std::move(formula), std::move(source)});
+    }
+    std::vector<Term> take() { return std::move(terms_); }
+
+private:
+    std::vector<Term> terms_;
+};
+
+/// "2 B × 1,000 / 8".
+std::string per_parameter(double bytes, Count parameters, std::int64_t ranks = 1);
+
+/// factor x count, whole bytes; held at the largest count like Count's own products.
+Count scaled(double factor, Count count);
+
+/// Bytes of an optimizer's moments a parameter (Adafactor's factors are next to nothing: 0).
+double moment_bytes(OptimizerKind optimizer);
+std::int64_t bytes_of(const Workload& work);
+
+/// What `stage` keeps for its backward passes under the layout's recomputation, and one layer's share written out.
+struct KeptActivations {
+    Count bytes;
+    Count layer;  ///< one layer of the kind that keeps most
+    Count again;  ///< what one layer computes again in its backward
+    std::string text;
+};
+KeptActivations kept_activations(const Workload& work, const StageShare& stage);
+
+/// The gradients and outputs that one layer's backward holds at its peak beyond what it kept.
+Count layer_backward(const Workload& work);
+
+/// Inputs and outputs of embedding and final norm of one micro-batch.
+Count end_activations(const Workload& work, const StageShare& stage);
+
+/// Logits of one micro-batch on this rank, in elements.
+Count logit_elements(const Workload& work);
+
+}  // namespace plimsoll::framework_terms

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Export of a plan as a DeepSpeed JSON config.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/plan/plan.h"
+
+namespace plimsoll {
+
+struct DeepSpeedExport {
+    Json json;                       ///< strict JSON, accepted by DeepSpeed's own parser
+    std::vector<std::string> notes;  ///< what DeepSpeed's file cannot say and where it has to be said instead
+};
+
+/// For plan.exports.deepspeed_release. Error when the release is not known or the plan is not possible (check_plan).
+/// Every default that differs between releases is written out, so that the file means the same in each.
+Result<DeepSpeedExport> export_deepspeed(const Plan& plan);
+
+}  // namespace plimsoll

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/interop/deepspeed/deepspeed_import.h"
+
+namespace plimsoll::deepspeed {
+
+namespace {
+
+void merge(Json& into, const Json& kept) {
+    for (const auto& [key, value] : kept.items()) {
+        // Another optimizer or scheduler: its parameters do not mix with the export's.
+        const bool another = value.is_object() && value.contains("type");
+        if (value.is_object() && !another && into.contains(key) && into[key].is_object()) {
+            merge(into[key], value);
+        } else {
+            into[key] = value;
+        }
+    }
+}
+
+}  // namespace
+
+void add_kept(Json& json, const Plan& plan) {
+    const auto kept = plan.source.find("deepspeed");
+    if (kept != plan.source.end() && kept->is_object()) merge(json, *kept);
+}
+
+}  // namespace plimsoll::deepspeed

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "core/interop/deepspeed/deepspeed_parts.h"
+
+namespace plimsoll::deepspeed {
+
+namespace {
+
+/// DeepSpeed's minimum is an integer from 1 on; the plan's is any positive number.
+std::int64_t whole_minimum(double minimum, Notes& notes) {
+    const auto whole = static_cast<std::int64_t>(std::clamp(std::ceil(minimum), 1.0, 0x1p62));
+    if (static_cast<double>(whole) != minimum) {
+        notes.push_back(
+            fmt::format("min_loss_scale is {} in DeepSpeed's file, which takes whole numbers only; the plan says {:g}.",
+                        whole, minimum));
+    }
+    return whole;
+}
+
+Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& notes) {
+    if (numerics.loss_scale == 0 && !release.scale_grows_after_window()) {
+        notes.push_back(fmt::format(
+            "DeepSpeed {} doubles the loss scale one clean step earlier than the plan: after {} in place of {}.",
+            release.text(), numerics.loss_scale_window, numerics.loss_scale_window + 1));
+    }
+    if (numerics.loss_scale == 0 && numerics.loss_scale_policy != LossScalePolicy::DeepSpeed) {
+        notes.push_back(fmt::format(
+            "The loss scale goes by DeepSpeed's rules there, not by those of numerics.loss_scale_policy {}.",
+            loss_scale_policy_names[static_cast<std::size_t>(numerics.loss_scale_policy)]));
+    }
+    return {{"enabled", true},
+            {"loss_scale", numerics.loss_scale},
+            {"initial_scale_power", numerics.initial_scale_power},
+            {"loss_scale_window", numerics.loss_scale_window},
+            {"hysteresis", numerics.hysteresis},
+            {"consecutive_hysteresis", numerics.consecutive_hysteresis},
+            {"min_loss_scale", whole_minimum(numerics.min_loss_scale, notes)}};
+}
+
+}  // namespace
+
+void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
+    const Numerics& numerics = plan.numerics;
+    const std::string_view dtype = dtype_names[static_cast<std::size_t>(numerics.dtype)];
+    const std::string_view gradients = numerics.fp32_gradients ? "fp32" : dtype;
+
+    json["fp16"] = numerics.dtype == Dtype::Fp16 ? fp16(numerics, release, notes) : Json{{"enabled", false}};
+    json["bf16"] = {{"enabled", numerics.dtype == Dtype::Bf16}};
+    // Written because its default changed in 0.19.3: a step whose gradients are not finite is skipped.
+    if (numerics.dtype == Dtype::Bf16 && release.strict_precision_blocks()) json["bf16"]["check_grad_overflow"] = true;
+    // Its default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
+    if (numerics.dtype == Dtype::Bf16) json["bf16"]["immediate_grad_update"] = false;
+    json["communication_data_type"] = numerics.reduce_dtype == ReduceDtype::Gradient
+                                          ? gradients
+                                          : reduce_dtype_names[static_cast<std::size_t>(numerics.reduce_dtype)];
+    json["data_types"] = {{"grad_accum_dtype", gradients}};
+}
+
+}  // namespace plimsoll::deepspeed

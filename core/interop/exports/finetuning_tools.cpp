@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// LLaMA-Factory and Axolotl: YAML on top of transformers' TrainingArguments.
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "core/interop/exports/export_parts.h"
+#include "core/plan/adapter.h"
+
+namespace plimsoll::exports {
+
+namespace {
+
+/// A model's folder, or words to replace.
+std::string model_path(const Plan& plan) { return plan.model.weights.empty() ? "MODEL_OR_FOLDER" : plan.model.weights; }
+
+void note_common(const Plan& plan, Notes& notes) {
+    notes.push_back(plan.model.weights.empty()
+                        ? "The model is to be named: a Hugging Face repository or folder in place of MODEL_OR_FOLDER."
+                        : "The weights are those of model.weights.");
+    notes.push_back("The data are to be named: DATASET stands for them.");
+    if (plan.layout.zero_stage > 0) {
+        notes.push_back(
+            "ZeRO and offload are in ds.json (plimsoll export deepspeed), to be put beside this file without its "
+            "train_batch_size, optimizer and scheduler.");
+    }
+}
+
+/// Both tools have it as a whole number.
+std::int64_t whole_alpha(const Plan& plan, Notes& notes) {
+    const std::int64_t alpha = std::max<std::int64_t>(1, std::llround(plan.adapter.alpha));
+    if (static_cast<double>(alpha) != plan.adapter.alpha) {
+        notes.push_back(fmt::format("adapter.alpha {:g} is {} in the file: lora_alpha is a whole number.",
+                                    plan.adapter.alpha, alpha));
+    }
+    return alpha;
+}
+
+Json llama_factory_adapter(const Plan& plan, Notes& notes) {
+    Json json{{"finetuning_type", "lora"},
+              {"lora_rank", plan.adapter.rank},
+              {"lora_alpha", whole_alpha(plan, notes)},
+              {"lora_dropout", 0},
+              {"lora_target", fmt::format("{}", fmt::join(target_modules(plan), ","))},
+              {"use_rslora", plan.adapter.rank_stabilized}};
+    if (!plan.adapter.weights.empty()) json["adapter_name_or_path"] = plan.adapter.weights;
+    return json;
+}
+
+Json axolotl_adapter(const Plan& plan, Notes& notes) {
+    Json json{{"adapter", "lora"},
+              {"lora_r", plan.adapter.rank},
+              {"lora_alpha", whole_alpha(plan, notes)},
+              {"lora_dropout", 0},
+              {"lora_target_modules", target_modules(plan)},
+              {"peft_use_rslora", plan.adapter.rank_stabilized}};
+    if (!plan.adapter.weights.empty()) json["lora_model_dir"] = plan.adapter.weights;
+    return json;
+}
+
+}  // namespace
+
+Result<ExportedText> llama_factory(const Plan& plan) {
+    ExportedText out;
+    Json json{{"model_name_or_path", model_path(plan)},
+              {"stage", "pt"},
+              {"do_train", true},
+              {"finetuning_type", "full"},
+              {"dataset", "DATASET"},
+              {"cutoff_len", plan.data.sequence_length},
+              {"output_dir", fmt::format("out/{}", job_name(plan))}};
+    Json arguments = training_arguments(plan, whole_layout, out.notes);
+    // Its own switch is the other way round.
+    json["disable_gradient_checkpointing"] = !arguments["gradient_checkpointing"].get<bool>();
+    arguments.erase("gradient_checkpointing");
+    json.update(arguments);
+    json["flash_attn"] = plan.numerics.attention == Attention::Flash ? "fa2" : "disabled";
+    if (adapts(plan)) json.update(llama_factory_adapter(plan, out.notes));
+    if (plan.layout.zero_stage > 0) json["deepspeed"] = "ds.json";
+    note_common(plan, out.notes);
+    out.text = to_yaml(json);
+    return out;
+}
+
+Result<ExportedText> axolotl(const Plan& plan) {
+    ExportedText out;
+    const Layout& layout = plan.layout;
+    Json arguments = training_arguments(plan, {.pipeline = true, .expert = true, .sequence = true}, out.notes);
+    Json json{{"base_model", model_path(plan)},
+              {"datasets", Json::array({{{"path", "DATASET"}, {"type", "completion"}}})},
+              {"sequence_len", plan.data.sequence_length},
+              {"output_dir", fmt::format("out/{}", job_name(plan))},
+              {"micro_batch_size", layout.micro_batch},
+              {"optimizer", arguments["optim"]},
+              {"lr_scheduler", arguments["lr_scheduler_type"]}};
+    for (const char* moved :
+         {"per_device_train_batch_size", "optim", "lr_scheduler_type", "save_strategy", "use_cpu"}) {
+        arguments.erase(moved);
+    }
+    json.update(arguments);
+    json["attn_implementation"] = plan.numerics.attention == Attention::Flash ? "flash_attention_2" : "eager";
+    if (layout.tp > 1) json["tensor_parallel_size"] = layout.tp;
+    if (layout.cp > 1) json["context_parallel_size"] = layout.cp;
+    if (adapts(plan)) json.update(axolotl_adapter(plan, out.notes));
+    if (layout.zero_stage > 0) json["deepspeed"] = "ds.json";
+    note_common(plan, out.notes);
+    out.text = to_yaml(json);
+    return out;
+}
+
+}  // namespace plimsoll::exports

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command lines that start one process a rank, and the environment that they need.
+#include "core/interop/exports/export_parts.h"
+
+namespace plimsoll::exports {
+
+namespace {
+
+constexpr std::string_view script = "train.py";
+
+void note_script(const Plan& plan, Notes& notes) {
+    notes.push_back(fmt::format(
+        "train.py is your script: the launcher says how many ranks there are ({}) and nothing else of the plan. For "
+        "Plimsoll's own engine write --no-python plimsoll-worker in its place where the launcher is torchrun.",
+        plan.layout.world_size()));
+}
+
+void note_master(const Plan& plan, std::string_view how, Notes& notes) {
+    if (plan.cluster.nodes > 1)
+        notes.push_back(fmt::format("MASTER_ADDR has to be the first node's address: {}.", how));
+}
+
+}  // namespace
+
+Result<ExportedText> torchrun(const Plan& plan) {
+    ExportedText out;
+    const Cluster& cluster = plan.cluster;
+    CommandLine line("torchrun");
+    line.joined("--nnodes", std::to_string(cluster.nodes))
+        .joined("--nproc-per-node", std::to_string(cluster.gpus_per_node));
+    if (cluster.nodes > 1) {
+        line.joined("--rdzv-backend", "c10d")
+            .words("--rdzv-endpoint=\"$MASTER_ADDR:29500\"")
+            .joined("--rdzv-id", job_name(plan));
+    } else {
+        line.flag("--standalone");
+    }
+    line.joined("--max-restarts", "3").words(script);
+    out.notes.push_back(
+        "For a number of nodes that may change write --nnodes=MIN:MAX: every change restarts all ranks from the last "
+        "checkpoint.");
+    note_master(plan, "the same on every node", out.notes);
+    note_script(plan, out.notes);
+    out.text = line.text();
+    return out;
+}
+
+Result<ExportedText> deepspeed_launcher(const Plan& plan) {
+    ExportedText out;
+    const Cluster& cluster = plan.cluster;
+    CommandLine line("deepspeed");
+    if (cluster.nodes > 1) {
+        line.option("--hostfile", "hostfile").option("--num_nodes", cluster.nodes);
+        out.notes.push_back(fmt::format("hostfile has a line \"NODE slots={}\" for each of the {} nodes.",
+                                        cluster.gpus_per_node, cluster.nodes));
+    }
+    line.option("--num_gpus", cluster.gpus_per_node)
+        .option("--master_port", std::int64_t{29500})
+        .words(script)
+        .flag("--deepspeed")
+        .option("--deepspeed_config", "ds.json");
+    out.notes.push_back("ds.json is what `plimsoll export deepspeed` writes.");
+    note_script(plan, out.notes);
+    out.text = line.text();
+    return out;
+}
+
+Result<ExportedText> mpirun(const Plan& plan) {
+    ExportedText out;
+    const Cluster& cluster = plan.cluster;
+    CommandLine line("mpirun");
+    line.option("-np", cluster.world_size())
+        .words(fmt::format("--map-by ppr:{}:node", cluster.gpus_per_node))
+        .words("--bind-to none")
+        .words("-x MASTER_ADDR -x MASTER_PORT");
+    if (cluster.nodes > 1) line.option("--hostfile", "hostfile");
+    line.words(fmt::format("python {}", script));
+    out.notes.push_back(
+        "Open MPI names ranks OMPI_COMM_WORLD_RANK: torch needs RANK, LOCAL_RANK and WORLD_SIZE, which the script sets "
+        "from it (deepspeed.init_distributed does so by itself).");
+    note_master(plan, "export it, with MASTER_PORT, before", out.notes);
+    note_script(plan, out.notes);
+    out.text = line.text();
+    return out;
+}
+
+Result<ExportedText> srun(const Plan& plan) {
+    ExportedText out;
+    const Cluster& cluster = plan.cluster;
+    CommandLine line("srun");
+    line.joined("--nodes", std::to_string(cluster.nodes))
+        .joined("--ntasks-per-node", std::to_string(cluster.gpus_per_node))
+        .joined("--cpus-per-task", std::to_string(cpus_per_rank(plan)));
+    if (!on_cpu(plan)) line.joined("--gpus-per-node", std::to_string(cluster.gpus_per_node));
+    line.words(fmt::format("python {}", script));
+    out.notes.push_back(
+        "Slurm names ranks SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS: plimsoll-worker reads them, torch needs RANK, "
+        "LOCAL_RANK and WORLD_SIZE from the script.");
+    note_master(plan, "scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1", out.notes);
+    note_script(plan, out.notes);
+    out.text = line.text();
+    return out;
+}
+
+Result<ExportedText> sbatch(const Plan& plan) {
+    ExportedText out;
+    const Cluster& cluster = plan.cluster;
+    const std::string name = job_name(plan);
+    std::string text = fmt::format(
+        "#!/bin/bash\n"
+        "#SBATCH --job-name={}\n"
+        "#SBATCH --nodes={}\n"
+        "#SBATCH --ntasks-per-node=1\n"
+        "{}"
+        "#SBATCH --cpus-per-task={}\n"
+        "#SBATCH --mem=0\n"
+        "#SBATCH --time=24:00:00\n"
+        "#SBATCH --output={}-%j.out\n"
+        "#SBATCH --exclusive\n"
+        "#SBATCH --requeue\n"
+        "#SBATCH --signal=B:USR1@120\n\n",
+        name, cluster.nodes, on_cpu(plan) ? "" : fmt::format("#SBATCH --gpus-per-node={}\n", cluster.gpus_per_node),
+        cpus_per_rank(plan) * cluster.gpus_per_node, name);
+    text += "set -euo pipefail\n";
+    text += "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n";
+    text += "export MASTER_ADDR\n";
+    text += "if [ -f nccl.env ]; then set -a; . ./nccl.env; set +a; fi\n\n";
+    text += fmt::format(
+        "srun torchrun \\\n  --nnodes={} --nproc-per-node={} --max-restarts=3 \\\n"
+        "  --rdzv-backend=c10d --rdzv-endpoint=\"$MASTER_ADDR:29500\" --rdzv-id=\"$SLURM_JOB_ID\" \\\n  {}\n",
+        cluster.nodes, cluster.gpus_per_node, script);
+    out.text = std::move(text);
+    out.notes.push_back("The partition, the account and the time are your cluster's: add --partition and --account.");
+    out.notes.push_back("nccl.env is what `plimsoll export env` writes.");
+    note_script(plan, out.notes);
+    return out;
+}
+
+Result<ExportedText> environment(const Plan& plan) {
+    ExportedText out;
+    out.notes.push_back("These lines are NCCL's and PyTorch's: they say nothing else of the plan.");
+    if (plan.cluster.nodes > 1) {
+        out.notes.push_back(
+            "NCCL_SOCKET_IFNAME and NCCL_IB_HCA are the network's: set them where NCCL chooses the wrong interface.");
+    }
+    std::string text = fmt::format(
+        "MASTER_PORT=29500\n"
+        "OMP_NUM_THREADS={}\n",
+        cpus_per_rank(plan));
+    if (on_cpu(plan)) {
+        out.notes.push_back("The ranks are on the CPU and talk by Gloo: NCCL has no part in it.");
+        out.text = std::move(text);
+        return out;
+    }
+    text +=
+        "NCCL_DEBUG=WARN\n"
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING=1\n"
+        "TORCH_NCCL_DUMP_ON_TIMEOUT=1\n"
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=2000\n"
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n";
+    // Megatron-LM asks for it with tensor or context parallelism, so that kernels and collectives are launched in
+    // order; its FSDP (ZeRO-2 and 3) refuses it.
+    if ((plan.layout.tp > 1 || plan.layout.cp > 1) && plan.layout.zero_stage < 2)
+        text += "CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+    if (plan.cluster.nodes > 1) text += "NCCL_IB_TIMEOUT=22\n";
+    out.text = std::move(text);
+    return out;
+}
+
+}  // namespace plimsoll::exports

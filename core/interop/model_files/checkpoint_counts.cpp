@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/interop/model_files/checkpoint_counts.h"
+
+#include <system_error>
+
+#include "core/checkpoint/stored_checkpoint.h"
+#include "core/interop/model_files/safetensors_counts.h"
+
+namespace plimsoll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// As a run that starts from there would choose (engine/hf_weights.h), which reads Hugging Face's names alone.
+bool is_safetensors(const fs::path& path) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return path.extension() == ".safetensors";
+    return fs::exists(path / "model.safetensors", error) || fs::exists(path / "model.safetensors.index.json", error);
+}
+
+bool has_safetensors(const fs::path& folder) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+        if (it->path().extension() == ".safetensors") return true;
+    }
+    return false;
+}
+
+/// Beside the weights, or where the person pointed.
+fs::path config_of(const fs::path& named, const fs::path& found) {
+    std::error_code error;
+    for (const fs::path& place : {named, found, found.parent_path()}) {
+        if (fs::is_regular_file(place / "config.json", error)) return place / "config.json";
+    }
+    return {};
+}
+
+Result<CheckpointCounts> of_safetensors(const fs::path& path) {
+    const auto counted = count_safetensors(path);
+    if (!counted) return tl::unexpected(counted.error());
+    CheckpointCounts counts;
+    static_cast<DtypeCounts&>(counts) = *counted;
+    counts.kind = "safetensors";
+    counts.place = path;
+    counts.files = counted->files.size();
+    counts.config = counted->config;
+    return counts;
+}
+
+}  // namespace
+
+Result<CheckpointCounts> count_checkpoint(const fs::path& path) {
+    if (is_safetensors(path) || (!find_checkpoint(path) && has_safetensors(path))) return of_safetensors(path);
+    const auto checkpoint = open_checkpoint(path);
+    if (!checkpoint) return tl::unexpected(checkpoint.error());
+    DtypeCounter counter;
+    for (const StoredTensor& each : checkpoint->weights) {
+        if (auto added = counter.add(each.dtype, each.elements(), static_cast<Bytes>(each.bytes())); !added)
+            return tl::unexpected(added.error());
+    }
+    CheckpointCounts counts;
+    static_cast<DtypeCounts&>(counts) = counter.counts();
+    counts.kind = checkpoint_kind_names[static_cast<std::size_t>(checkpoint->kind)];
+    counts.place = checkpoint->path;
+    counts.files = checkpoint->files;
+    counts.step = checkpoint->step;
+    counts.states = checkpoint->state_names;
+    counts.config = config_of(path, checkpoint->path);
+    return counts;
+}
+
+Json to_json(const CheckpointCounts& counts) {
+    Json json = to_json(static_cast<const DtypeCounts&>(counts));
+    json["files"] = counts.files;
+    json["kind"] = counts.kind;
+    json["place"] = counts.place.string();
+    json["step"] = counts.step ? Json(*counts.step) : Json();
+    json["optimizer_states"] = counts.states;
+    return json;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model that a GGUF file holds, as one that can be planned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/interop/model_files/gguf.h"
+#include "core/plan/model.h"
+
+namespace plimsoll {
+
+struct GgufModel {
+    Model model;
+    /// Elements of all tensors; rotary constants, and a second copy of GPT-2's embedding, do not count.
+    std::int64_t parameters = 0;
+    std::vector<std::string> notes;  ///< how `parameters` compare with the model's, and what was not clear
+};
+
+/// Architectures llama (with experts: Mixtral), mistral, mixtral, qwen2 and gpt2. The vocabulary is the embedding's
+/// rows, which may be more than the tokenizer's tokens. Error where a key is missing or wrong, or the tensors do not
+/// suit the metadata. `what` names the file.
+Result<GgufModel> model_from_gguf(const GgufFile& file, const std::string& what);
+
+}  // namespace plimsoll

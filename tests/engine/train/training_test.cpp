@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs by real processes: what comes out does not depend on the number of ranks, and every bit on the seed only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <functional>
+
+#include "tests/support/run_harness.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+
+constexpr double close_enough = 1e-5;  // issue 3, point 10: in fp32
+
+class Training : public ::testing::Test {
+protected:
+    Training() : corpus_(write_corpus(folder_.path())) {}
+    std::filesystem::path run(const std::string& name) const { return folder_.path() / name; }
+    Plan plan(const std::string& preset) const { return small_plan(preset, corpus_); }
+
+    TemporaryFolder folder_;
+    std::filesystem::path corpus_;
+};
+
+/// The same global batch of 8, cut over ranks and micro-batches.
+Plan split(Plan plan, std::int64_t ranks, std::int64_t accumulation) {
+    plan.layout.dp = plan.cluster.gpus_per_node = ranks;
+    plan.layout.accumulation = accumulation;
+    plan.layout.micro_batch = 8 / ranks / accumulation;
+    return plan;
+}
+
+void expect_same_training(const std::filesystem::path& a, const std::filesystem::path& b, int steps,
+                          double norms_within = close_enough) {
+    const auto store_a = recorded(a), store_b = recorded(b);
+    EXPECT_EQ(values(store_a, "loss").size(), static_cast<std::size_t>(steps));
+    EXPECT_THAT(values(store_a, "loss"), Pointwise(DoubleNear(close_enough), values(store_b, "loss")));
+    EXPECT_THAT(values(store_a, "grad_norm"), Pointwise(DoubleNear(norms_within), values(store_b, "grad_norm")));
+    const auto weights_a = tensors_of(checkpoint(a, steps) / "model.safetensors");
+    const auto weights_b = tensors_of(checkpoint(b, steps) / "model.safetensors");
+    ASSERT_FALSE(weights_a.empty());
+    ASSERT_EQ(weights_a.size(), weights_b.size());
+    for (const auto& [name, tensor] : weights_a) {
+        EXPECT_THAT(tensor, Pointwise(::testing::FloatNear(close_enough), weights_b.at(name))) << name;
+    }
+}
+
+void expect_equal_bits(const std::filesystem::path& a, const std::filesystem::path& b, int steps) {
+    for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+        EXPECT_TRUE(bytes_of(checkpoint(a, steps) / file) == bytes_of(checkpoint(b, steps) / file)) << file;
+    }
+}
+
+class TwoRanks : public Training, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(TwoRanks, EqualOneRankOnTheSameGlobalBatch) {
+    train(run("one"), split(plan(GetParam()), 1, 1));
+    train(run("two"), split(plan(GetParam()), 2, 1));
+    expect_same_training(run("one"), run("two"), 6);
+}
+
+TEST_P(TwoRanks, AccumulateTwoMicroBatchesLikeOneOfTwiceTheSize) {
+    train(run("one"), split(plan(GetParam()), 1, 1));
+    train(run("one, accumulating"), split(plan(GetParam()), 1, 2));
+    train(run("two, accumulating"), split(plan(GetParam()), 2, 2));
+    expect_same_training(run("one"), run("one, accumulating"), 6);
+    expect_same_training(run("one"), run("two, accumulating"), 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, TwoRanks, ::testing::Values("llama-tiny", "gpt2-tiny"), [](const auto& family) {
+    return family.param == std::string("llama-tiny") ? "Llama" : "Gpt2";
+});
+
+TEST_F(Training, EveryLayoutIsTheSameTraining) {
+    struct Case {
+        const char* name;
+        std::function<void(Layout&)> change;
+    };
+    const std::vector<Case> cases{
+        {"tp", [](Layout& l) { l.tp = 2, l.sequence_parallel = true; }},
+        {"pp", [](Layout& l) { l.pp = 2, l.schedule = Schedule::ZbH1; }},
+        {"cp", [](Layout& l) { l.cp = 2; }},
+        {"zero", [](Layout& l) { l.dp = 2, l.accumulation = 1, l.zero_stage = 3; }},
+        {"all", [](Layout& l) { l.tp = l.pp = l.dp = 2, l.accumulation = 1, l.zero_stage = 1; }},
+    };
+    Plan one = plan("gpt2");
+    one.layout.micro_batch = 2;
+    one.layout.accumulation = 4;
+    one.training.sample_every = 3;
+    one.model.dropout = 0;
+    train(run("one"), one);
+    for (const Case& each : cases) {
+        SCOPED_TRACE(each.name);
+        Plan other = one;
+        each.change(other.layout);
+        other.layout.micro_batch = 2;
+        other.layout.accumulation = 4 / other.layout.dp;
+        other.cluster.gpus_per_node = other.layout.world_size();
+        train(run(each.name), other);
+        expect_same_training(run("one"), run(each.name), 6, /*norms_within=*/1e-4);  // of 2.5
+        const auto recorded_one = recorded(run("one")), recorded_other = recorded(run(each.name));
+        EXPECT_THAT(values(recorded_other, "validation_loss"),
+                    Pointwise(DoubleNear(close_enough), values(recorded_one, "validation_loss")));
+        ASSERT_EQ(events_of(recorded_other, "sample").size(), 2U);
+        EXPECT_EQ(events_of(recorded_other, "sample")[0].sentence, events_of(recorded_one, "sample")[0].sentence);
+        EXPECT_EQ(events_of(recorded_other, "pipeline").empty(), other.layout.pp == 1);
+    }
+}
+
+TEST_F(Training, ARunGoesOnUnderAnotherLayout) {
+    Plan whole = plan("llama-7b");
+    whole.layout.micro_batch = 2;
+    whole.layout.accumulation = 4;
+    train(run("whole"), whole);
+    // Three steps spread over two stages of two slices, three more over data-parallel ranks with ZeRO-2.
+    Plan first = whole;
+    first.layout.tp = first.layout.pp = 2;
+    first.cluster.gpus_per_node = 4;
+    first.training.checkpoint_every = 3;
+    train(run("moved"), first);
+    std::filesystem::remove_all(checkpoint(run("moved"), 6));
+    Plan second = whole;
+    second.layout.dp = second.cluster.gpus_per_node = 2;
+    second.layout.accumulation = 2;
+    second.layout.zero_stage = 2;
+    train(run("moved"), second);
+    const auto store = recorded(run("moved"));
+    ASSERT_EQ(events_of(store, "resume").size(), 1U);
+    EXPECT_EQ(events_of(store, "resume")[0].step, 3);
+    const auto weights = tensors_of(checkpoint(run("moved"), 6) / "model.safetensors");
+    for (const auto& [name, tensor] : tensors_of(checkpoint(run("whole"), 6) / "model.safetensors")) {
+        EXPECT_THAT(weights.at(name), Pointwise(::testing::FloatNear(close_enough), tensor)) << name;
+    }
+}
+
+TEST_F(Training, ATiedHeadIsAveragedOnce) {
+    Plan tied = plan("llama-tiny");
+    tied.model.preset.clear();
+    tied.model.tied_head = true;
+    train(run("one"), split(tied, 1, 1));
+    train(run("two"), split(tied, 2, 1));
+    expect_same_training(run("one"), run("two"), 6);
+}
+
+TEST_F(Training, TheBucketSizeChangesNothing) {
+    Plan wide = plan("llama-tiny");
+    wide.model.preset.clear();
+    wide.model.vocab_size = 8192;  // embedding and head have 1 MiB each
+    Plan buckets = split(wide, 2, 1);
+    buckets.training.bucket_mib = 1;
+    train(run("one"), split(wide, 1, 1));
+    train(run("two, one bucket"), split(wide, 2, 1));
+    train(run("two, many buckets"), buckets);
+    expect_same_training(run("one"), run("two, one bucket"), 6);
+    expect_same_training(run("one"), run("two, many buckets"), 6);
+    EXPECT_EQ(events_of(recorded(run("two, one bucket")), "start").at(0).details.at("buckets"), 1);
+    EXPECT_GE(events_of(recorded(run("two, many buckets")), "start").at(0).details.at("buckets").get<int>(), 3);
+}
+
+TEST_F(Training, RecomputationChangesNoLossAndReplaysDropout) {
+    Plan none = split(plan("gpt2-tiny"), 2, 2);
+    none.model.preset.clear();
+    none.model.dropout = 0.1;
+    Plan selective = none, full = none;
+    selective.layout.recompute = Recompute::Selective;
+    full.layout.recompute = Recompute::Full;
+    train(run("none"), none);
+    train(run("selective"), selective);
+    train(run("full"), full);
+    expect_same_training(run("none"), run("selective"), 6);
+    expect_same_training(run("none"), run("full"), 6);
+}
+
+TEST_F(Training, TheSameSeedGivesTheSameBits) {
+    Plan seeded = split(plan("gpt2-tiny"), 2, 1);
+    seeded.model.preset.clear();
+    seeded.model.dropout = 0.1;
+    Plan other = seeded;
+    other.training.seed = 2;
+    train(run("first"), seeded);
+    train(run("again"), seeded);
+    train(run("other"), other);
+    expect_equal_bits(run("first"), run("again"), 6);
+    EXPECT_NE(values(recorded(run("first")), "loss"), values(recorded(run("other")), "loss"));
+}
+
+// transformers PR 40691, DeepSpeed 6691: after a resume the moments, the rates and the order of the data are the old
+// ones.
+TEST_F(Training, AResumedRunEqualsAnUndisturbedOneBitForBit) {
+    for (const char* dtype : {"fp32", "bf16", "fp16"}) {
+        SCOPED_TRACE(dtype);
+        Plan long_run = split(plan("gpt2-tiny"), 2, 2);
+        long_run.model.preset.clear();
+        long_run.model.dropout = 0.1;
+        long_run.training.checkpoint_every = 3;
+        long_run.numerics.dtype = dtype == std::string("fp32")   ? Dtype::Fp32
+                                  : dtype == std::string("bf16") ? Dtype::Bf16
+                                                                 : Dtype::Fp16;
+        const auto undisturbed = run(std::string(dtype) + " undisturbed"),
+                   resumed = run(std::string(dtype) + " resumed");
+        train(undisturbed, long_run);
+        std::filesystem::create_directories(resumed / "checkpoints");
+        std::filesystem::copy(checkpoint(undisturbed, 3), checkpoint(resumed, 3));
+        train(resumed, long_run);
+
+        expect_equal_bits(undisturbed, resumed, 6);
+        const auto before = recorded(undisturbed), after = recorded(resumed);
+        for (const char* series : {"loss", "lr", "loss_scale", "grad_norm"}) {
+            auto rest = values(before, series);
+            ASSERT_EQ(rest.size(), 6U) << series;
+            rest.erase(rest.begin(), rest.begin() + 3);
+            EXPECT_EQ(values(after, series), rest) << series;
+        }
+        EXPECT_EQ(after.find("loss")->step(0), 4U);
+        ASSERT_EQ(events_of(after, "resume").size(), 1U);
+        EXPECT_EQ(events_of(after, "resume")[0].details.at("resumed_from"), 3);
+        EXPECT_EQ(events_of(after, "resume")[0].details.at("samples"), 3 * 8);
+    }
+}
+
+TEST_F(Training, HalfPrecisionFollowsFp32) {
+    const Plan fp32 = split(plan("llama-tiny"), 2, 1);
+    train(run("fp32"), fp32);
+    const auto expected = values(recorded(run("fp32")), "loss");
+    for (const Dtype dtype : {Dtype::Bf16, Dtype::Fp16}) {
+        for (const bool fp32_gradients : {false, true}) {
+            Plan half = fp32;
+            half.numerics.dtype = dtype;
+            half.numerics.fp32_gradients = fp32_gradients;
+            half.numerics.initial_scale_power = 10;
+            const auto name = run(fmt::format("{} {}", static_cast<int>(dtype), fp32_gradients));
+            train(name, half);
+            // bf16 has 8 significant bits: losses of about 5.5 agree to some hundredths.
+            EXPECT_THAT(values(recorded(name), "loss"), Pointwise(DoubleNear(0.05), expected));
+        }
+    }
+}
+
+TEST_F(Training, RecordsWhatTheStudioShows) {
+    Plan shown = split(plan("llama-tiny"), 2, 1);
+    shown.training.validate_every = 3;
+    shown.training.sample_every = 6;
+    shown.training.checkpoint_every = 3;
+    train(run("run"), shown);
+    const auto store = recorded(run("run"), 2);
+    for (const char* series :
+         {"loss", "lr", "loss_scale", "grad_norm", "tokens_per_second", "step_time", "memory", "memory_peak",
+          "memory_step_peak", "step_time@1", "memory@1", "memory_peak@1", "memory_step_peak@1"}) {
+        const auto points = values(store, series);
+        ASSERT_EQ(points.size(), 6U) << series;
+        for (const double value : points) EXPECT_GT(value, 0) << series;
+        EXPECT_EQ(store.find(series)->step(0), 1U) << series;
+    }
+    EXPECT_EQ(store.find("loss@1"), nullptr);
+    const auto memory = events_of(store, "memory");
+    ASSERT_EQ(memory.size(), 2U) << "one a rank, of the second step";
+    for (const Event& event : memory) {
+        const auto peak = event.details["peak"].get<double>();
+        double sum = 0;
+        for (const auto& [name, bytes] : event.details["categories"].items()) sum += bytes.get<double>();
+        EXPECT_NEAR(sum / peak, 1, 0.001);
+        const Json& live = event.details["live_categories"];
+        EXPECT_EQ(live["Parameters"], live["Gradients"]) << "fp32, no ZeRO";
+        EXPECT_EQ(live["Optimizer + master"].get<Bytes>(), 2 * live["Parameters"].get<Bytes>()) << "Adam's moments";
+        EXPECT_GT(event.details["categories"]["Activations"].get<Bytes>(), 0);
+    }
+    // Before the first update a byte is as likely as any other: ln 256.
+    EXPECT_NEAR(values(store, "loss")[0], std::log(256.0), 0.1);
+    EXPECT_THAT(values(store, "lr"), ::testing::ElementsAre(5e-4, 1e-3, ::testing::_, ::testing::_, ::testing::_,
+                                                            ::testing::DoubleEq(1e-4)));
+    for (const char* layer : {"embed", "0", "1", "head"}) {
+        const auto points = values(store, std::string("grad_norm/") + layer);
+        EXPECT_EQ(points.size(), 4U) << layer;  // steps 1, 2, 4, 6
+    }
+    double squares = 0;
+    for (const char* layer : {"embed", "0", "1", "head"})
+        squares += std::pow(values(store, std::string("grad_norm/") + layer).at(0), 2);
+    EXPECT_NEAR(std::sqrt(squares), values(store, "grad_norm")[0], 1e-6);
+    EXPECT_EQ(values(store, "validation_loss").size(), 2U);
+    EXPECT_EQ(events_of(store, "validation").size(), 2U);
+    ASSERT_EQ(events_of(store, "checkpoint").size(), 2U);
+    EXPECT_GT(events_of(store, "checkpoint")[0].details.at("bytes").get<int>(), 100'000);
+    ASSERT_EQ(events_of(store, "sample").size(), 1U);
+    EXPECT_EQ(events_of(store, "sample")[0].details.at("prompt"), shown.training.sample_prompt);
+    EXPECT_EQ(events_of(store, "end").size(), 1U);
+    // embedding and head 2 x 256 x 32; a layer: q and o 2 x 32 x 32, k and v 2 x 32 x 16, MLP 3 x 32 x 64, two norms
+    const Event start = events_of(store, "start").at(0);
+    EXPECT_EQ(start.details.at("parameters"),
+              2 * 256 * 32 + 2 * (2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 64 + 2 * 32) + 32);
+    EXPECT_EQ(start.details.at("world_size"), 2);
+    EXPECT_EQ(start.details.at("corpus"), "corpus.txt");
+}
+
+TEST_F(Training, ClipsTheGlobalNormOnce) {
+    // accelerate 641: clipping each micro-batch or each rank would weigh their gradients differently. The recorded norm
+    // is the one before clipping.
+    Plan clipped = split(plan("llama-tiny"), 2, 2);
+    clipped.optimizer.clip = 1e-3;
+    train(run("one"), split(clipped, 1, 1));
+    train(run("two"), clipped);
+    expect_same_training(run("one"), run("two"), 6);
+    EXPECT_GT(values(recorded(run("two")), "grad_norm")[0], 1e-2);
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

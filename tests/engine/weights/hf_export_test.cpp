@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/weights/hf_export.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan/hugging_face/hf_config.h"
+#include "tests/support/small_models.h"
+
+namespace plimsoll::engine {
+namespace {
+
+TEST(HfExport, ImportGivesTheModelBack) {
+    int tried = 0;
+    for (const std::string& name : model_preset_names()) {
+        Plan plan;
+        plan.model = model_preset(name).value();
+        if (plan.model.encoder_decoder()) continue;
+        const auto back = model_from_hf_config(hf_config(plan), name);
+        ASSERT_TRUE(back) << back.error().message;
+        Model expected = plan.model;
+        expected.name = back->name;
+        expected.preset = back->preset;
+        if (expected.family != Family::Gpt2) expected.dropout = 0;
+        EXPECT_EQ(*back, expected) << name;
+        ++tried;
+    }
+    EXPECT_GT(tried, 15);
+}
+
+TEST(HfExport, SaysWhatDiffersFromTheFamilysDefaults) {
+    Plan plan = small_plan("mistral-7b");
+    plan.model.head_dim = 6;
+    plan.model.rope_theta = 5e5;
+    plan.numerics.dtype = Dtype::Bf16;
+    const Json config = hf_config(plan);
+    EXPECT_EQ(config["architectures"], Json({"MistralForCausalLM"}));
+    EXPECT_EQ(config["head_dim"], 6);
+    EXPECT_EQ(config["rope_theta"], 5e5);
+    EXPECT_EQ(config["rope_parameters"]["rope_theta"], 5e5);
+    EXPECT_TRUE(config["sliding_window"].is_null());  // MistralConfig() has a window of 4096
+    EXPECT_EQ(config["torch_dtype"], "bfloat16");
+
+    Plan gpt2 = small_plan("gpt2");
+    gpt2.model.dropout = 0.1;
+    gpt2.model.activation = Activation::Relu;
+    gpt2.model.tied_head = false;
+    const Json other = hf_config(gpt2);
+    EXPECT_EQ(other["activation_function"], "relu");
+    EXPECT_EQ(other["attn_pdrop"], 0.1);
+    EXPECT_EQ(other["tie_word_embeddings"], false);
+}
+
+}  // namespace
+}  // namespace plimsoll::engine

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the studio holds of a run equals what the run recorded, while it is written and after.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <QSignalSpy>
+
+#include "core/run/run_lock.h"
+#include "tests/support/synthetic_run.h"
+#include "ui/run/event_list_model.h"
+#include "ui/run/run_figures.h"
+#include "ui/run/run_list_model.h"
+#include "ui/run/run_model.h"
+#include "ui/run/run_words.h"
+
+namespace plimsoll::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+QString pathOf(const RunFolder& run) { return QString::fromStdString(run.path().string()); }
+
+void open(RunModel& model, const RunFolder& run) {
+    QSignalSpy caught_up(&model, &RunModel::caughtUp);
+    model.open(pathOf(run));
+    EXPECT_TRUE(model.isLoading());
+    ASSERT_TRUE(waitFor([&] { return caught_up.count() > 0; }));
+    EXPECT_FALSE(model.isLoading());
+}
+
+TEST(RunModel, ShowsTheWholeHistoryOfEachRank) {
+    const RunStore store;
+    const RunFolder run = store.add("demo", 2, 300);
+    record(run, series::loss, 1, 201, [](auto step) { return 5.0 - 0.01 * static_cast<double>(step); });
+    record(
+        run, series::memory, 1, 201, [](auto step) { return 1e6 + static_cast<double>(step); }, 1);
+    recordEvent(run, {.step = 100, .time = 1e9 + 100, .kind = "checkpoint", .sentence = "Checkpoint, 1.2 MB"});
+    RunModel model;
+    open(model, run);
+    const Pyramid* loss = model.find(series::loss);
+    ASSERT_NE(loss, nullptr);
+    ASSERT_EQ(loss->size(), 200U);
+    for (std::size_t i = 0; i < loss->size(); ++i) {
+        EXPECT_EQ(loss->step(i), i + 1);
+        EXPECT_EQ(loss->value(i), 5.0 - 0.01 * static_cast<double>(i + 1));
+    }
+    ASSERT_NE(model.find(series::memory, 1), nullptr);
+    EXPECT_EQ(model.find(series::memory, 1)->value(0), 1e6 + 1);
+    EXPECT_EQ(model.find(series::memory, 0), nullptr);
+    EXPECT_EQ(model.rankCount(), 2);
+    EXPECT_EQ(model.step(), 200);
+    EXPECT_EQ(model.totalSteps(), 300);
+    ASSERT_EQ(model.events().size(), 1U);
+    EXPECT_EQ(model.events()[0].sentence, "Checkpoint, 1.2 MB");
+    EXPECT_EQ(model.state().status, RunStatus::Finished);
+    EXPECT_FALSE(model.isLive());
+    EXPECT_FALSE(model.predictedMemory().empty());
+    EXPECT_TRUE(model.problem().isEmpty()) << model.problem().toStdString();
+}
+
+TEST(RunModel, PointsArriveWhileTheRunIsWritten) {
+    const RunStore store;
+    const RunFolder run = store.add("live");
+    record(run, series::loss, 1, 11, [](auto step) { return static_cast<double>(step); });
+    RunModel model;
+    open(model, run);
+    ASSERT_EQ(model.find(series::loss)->size(), 10U);
+    QSignalSpy updated(&model, &RunModel::updated);
+    record(run, series::loss, 11, 31, [](auto step) { return static_cast<double>(step) * 2; });
+    ASSERT_TRUE(waitFor([&] { return model.find(series::loss)->size() == 30; }));
+    EXPECT_GT(updated.count(), 0);
+    EXPECT_EQ(model.find(series::loss)->value(29), 60);
+    // A rank that appears later is found as well.
+    record(
+        run, series::step_time, 1, 5, [](auto) { return 0.25; }, 1);
+    ASSERT_TRUE(waitFor([&] { return model.find(series::step_time, 1) != nullptr; }));
+    EXPECT_EQ(model.find(series::step_time, 1)->value(3), 0.25);
+}
+
+TEST(RunModel, AResumedRunReplacesTheStepsItTrainsAgain) {
+    const RunStore store;
+    const RunFolder run = store.add("resumed");
+    record(run, series::loss, 1, 61, [](auto step) { return static_cast<double>(step); });
+    RunModel model;
+    open(model, run);
+    record(run, series::loss, 41, 51, [](auto step) { return -static_cast<double>(step); });
+    ASSERT_TRUE(waitFor([&] { return model.find(series::loss)->size() == 50; }));
+    EXPECT_EQ(model.find(series::loss)->value(39), 40);
+    EXPECT_EQ(model.find(series::loss)->value(40), -41);
+    EXPECT_EQ(model.find(series::loss)->value(49), -50);
+}
+
+TEST(RunModel, AHugeHistoryComesInPiecesAndIsComplete) {
+    const RunStore store;
+    const RunFolder run = store.add("huge", 1, 1'000'000);
+    recordMillion(run, series::loss, 1'000'000, [](auto step) { return step == 777'777 ? 1e6 : 2.0; });
+    RunModel model;
+    QSignalSpy updated(&model, &RunModel::updated);
+    QSignalSpy caught_up(&model, &RunModel::caughtUp);
+    std::vector<double> progress;
+    QObject::connect(&model, &RunModel::statusChanged, &model, [&] { progress.push_back(model.loadProgress()); });
+    model.open(pathOf(run));
+    ASSERT_TRUE(waitFor([&] { return caught_up.count() > 0; }));
+    EXPECT_EQ(model.find(series::loss)->size(), 1'000'000U);
+    EXPECT_EQ(model.find(series::loss)->value(777'777), 1e6);
+    EXPECT_GE(updated.count(), 20) << "40,000 points a piece at most";
+    EXPECT_GT(progress.size(), 5U);
+    EXPECT_TRUE(std::is_sorted(progress.begin(), progress.end()));
+}
+
+TEST(RunModel, OpeningAnotherRunForgetsTheFormer) {
+    const RunStore store;
+    const RunFolder one = store.add("one"), two = store.add("two");
+    record(one, series::loss, 1, 51, [](auto) { return 1.0; });
+    record(two, series::loss, 1, 21, [](auto) { return 2.0; });
+    RunModel model;
+    model.open(pathOf(one));
+    open(model, two);  // while the first may still be on its way
+    EXPECT_EQ(model.find(series::loss)->size(), 20U);
+    EXPECT_EQ(model.find(series::loss)->value(0), 2.0);
+    EXPECT_EQ(model.runName(), QStringLiteral("two"));
+    model.close();
+    EXPECT_FALSE(model.isOpen());
+    EXPECT_EQ(model.find(series::loss), nullptr);
+}
+
+TEST(RunModel, ARunWhoseFolderVanishesKeepsWhatWasRead) {
+    const RunStore store;
+    const RunFolder run = store.add("gone");
+    record(run, series::loss, 1, 21, [](auto) { return 1.0; });
+    RunModel model;
+    open(model, run);
+    fs::remove_all(run.path());
+    ASSERT_TRUE(waitFor([&] { return model.isVanished(); }));
+    EXPECT_EQ(model.find(series::loss)->size(), 20U);
+    const auto notice = noticeFor(model, true);
+    ASSERT_TRUE(notice.has_value());
+    EXPECT_TRUE(notice->sentence.contains(model.runPath()));
+    EXPECT_EQ(notice->action, RunNotice::Action::Train);
+    EXPECT_FALSE(notice->empty);
+}
+
+TEST(RunModel, AFolderThatIsNoRunIsAProblemNotACrash) {
+    const RunStore store;
+    fs::create_directories(store.path() / "empty");
+    RunModel model;
+    model.open(QString::fromStdString((store.path() / "empty").string()));
+    ASSERT_TRUE(waitFor([&] { return !model.problem().isEmpty(); }));
+    EXPECT_TRUE(model.problem().contains(QStringLiteral("no run folder")));
+    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::OpenLogs);
+}
+
+TEST(RunModel, DamagedRecordsAndStateAreSaid) {
+    const RunStore store;
+    const RunFolder run = store.add("damaged");
+    record(run, series::loss, 1, 201, [](auto step) { return static_cast<double>(step); });
+    {
+        std::fstream file(run.telemetry_path(0), std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(2000);
+        file.write("XXXXXXXX", 8);
+    }
+    RunModel model;
+    open(model, run);
+    EXPECT_GE(model.find(series::loss)->size(), 195U);
+    EXPECT_LT(model.find(series::loss)->size(), 200U);
+    ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("damaged")); }));
+    std::ofstream(run.path() / "run.json") << "{\"status\": 12";
+    ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("run.json")); }));
+    EXPECT_GE(model.find(series::loss)->size(), 195U);
+}
+
+TEST(RunModel, HostileFileNamesAreNoRanks) {
+    const RunStore store;
+    const RunFolder run = store.add("hostile", 1);
+    record(run, series::loss, 1, 5, [](auto) { return 1.0; });
+    for (const char* name :
+         {"rank-99999999999.rec", "rank--1.rec", "rank-.rec", "rank-1x.rec", "rank-5000.rec", "other"})
+        std::ofstream(run.path() / "telemetry" / name) << "PLMSREC1";
+    RunModel model;
+    open(model, run);
+    EXPECT_EQ(model.rankCount(), 1);
+    EXPECT_TRUE(model.problem().isEmpty()) << model.problem().toStdString();
+}
+
+TEST(RunModel, AnyNumberInTheStateFileIsShownWithoutHarm) {
+    const RunStore store;
+    const RunFolder run = store.add("numbers", 1);
+    record(run, series::loss, 1, 5, [](auto) { return 1.0; });
+    for (const char* number : {"1e300", "-1e300", "1e18", "-5"}) {
+        std::ofstream(run.path() / "run.json")
+            << "{\"status\": \"finished\", \"reason\": \"\", \"world_size\": " << number << ", \"started\": " << number
+            << ", \"ended\": 1e299}";
+        RunModel model;
+        open(model, run);
+        EXPECT_TRUE(statusWords(model).startsWith(QStringLiteral("finished"))) << number;
+        EXPECT_GE(model.secondsElapsed(), 0);
+    }
+}
+
+TEST(RunModel, AFileThatIsNoRecordIsSaidAndTheOthersAreRead) {
+    const RunStore store;
+    const RunFolder run = store.add("other-file", 2);
+    record(run, series::loss, 1, 5, [](auto) { return 1.0; });
+    std::ofstream(run.telemetry_path(1)) << std::string(100'000, 'x');
+    RunModel model;
+    open(model, run);
+    EXPECT_EQ(model.find(series::loss)->size(), 4U);
+    ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("rank-1.rec")); }));
+}
+
+TEST(RunModel, StopAndKillReachTheSupervisorsControlFile) {
+    const RunStore store;
+    const RunFolder run = store.add("stop");
+    RunModel model;
+    EXPECT_FALSE(model.requestStop()) << "no run is open";
+    open(model, run);
+    EXPECT_TRUE(model.requestStop());
+    EXPECT_TRUE(model.requestKill());
+    std::ifstream control(run.control_path());
+    std::string first, second;
+    control >> first >> second;
+    EXPECT_EQ(first, "stop");
+    EXPECT_EQ(second, "kill");
+    fs::remove_all(run.path());
+    EXPECT_FALSE(model.requestStop());
+    EXPECT_FALSE(model.problem().isEmpty());
+}
+
+TEST(RunModel, IsLiveAsLongAsSomebodyHoldsTheLock) {
+    const RunStore store;
+    const RunFolder run = store.add("held");
+    setState(run, RunStatus::Running);
+    record(run, series::loss, 1, 101, [](auto) { return 1.0; });
+    RunModel model;
+    {
+        const auto lock = RunLock::take(run.lock_path());
+        ASSERT_TRUE(lock.has_value());
+        open(model, run);
+        ASSERT_TRUE(waitFor([&] { return model.isLive(); }));
+        EXPECT_EQ(model.state().status, RunStatus::Running);
+        EXPECT_NEAR(model.stepsPerSecond(), 1, 1e-9);  // record() writes one step a second
+        EXPECT_EQ(RunModel::newestRun(), pathOf(run));
+    }
+    ASSERT_TRUE(waitFor([&] { return !model.isLive(); }));
+    EXPECT_EQ(model.state().status, RunStatus::Failed);
+    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::OpenLogs);
+    EXPECT_LT(model.secondsLeft(), 0);
+}
+
+TEST(RunModel, NewestRunPrefersTheLiveOne) {
+    const RunStore store;
+    EXPECT_TRUE(RunModel::newestRun().isEmpty());
+    const RunFolder old = store.add("old", 1, 100, 5000);
+    const RunFolder recent = store.add("recent", 1, 100, 10);
+    EXPECT_EQ(RunModel::newestRun(), pathOf(recent));
+    const auto lock = RunLock::take(old.lock_path());
+    EXPECT_EQ(RunModel::newestRun(), pathOf(old));
+}
+
+TEST(RunWords, SayProgressAndRestInPlainWords) {
+    const RunStore store;
+    const RunFolder run = store.add("words", 2, 5000);
+    record(run, series::loss, 1, 3105, [](auto) { return 2.5; });
+    RunModel model;
+    open(model, run);
+    EXPECT_EQ(progressWords(model), QStringLiteral("step <b>3,104</b> of 5,000 · 62 %"));
+    EXPECT_TRUE(statusWords(model).startsWith(QStringLiteral("finished on 2 rank")));
+    EXPECT_EQ(lossWords(model), QStringLiteral("2.500 · EMA 2.500"));
+}
+
+TEST(RunWords, MovingAverageWeighsRecentPointsAndPassesOverNaN) {
+    Pyramid data;
+    double expected = 0, weights = 0;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        const double value = i % 10 == 3 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(i % 17);
+        data.append({.step = i, .time = 0, .value = value});
+        if (std::isnan(value)) continue;
+        expected = 0.98 * expected + value;
+        weights = 0.98 * weights + 1;
+    }
+    EXPECT_NEAR(*movingAverage(data), expected / weights, 0.02);
+    EXPECT_FALSE(movingAverage(Pyramid()).has_value());
+}
+
+TEST(RunWords, NamesTheSlowRank) {
+    const RunStore store;
+    const RunFolder run = store.add("slow", 3);
+    for (int rank = 0; rank < 3; ++rank)
+        record(
+            run, series::step_time, 1, 40, [rank](auto) { return rank == 2 ? 0.28 : 0.25; }, rank);
+    RunModel model;
+    open(model, run);
+    EXPECT_EQ(slowRankWords(model), QStringLiteral("rank 2 is 12 % slower"));
+}
+
+TEST(RunWords, LayersComeInTheirOrderAtTheLatestStep) {
+    const RunStore store;
+    const RunFolder run = store.add("layers", 1);
+    {
+        auto writer = TelemetryWriter::open(run.telemetry_path(0));
+        ASSERT_TRUE(writer.has_value());
+        for (const std::uint64_t step : {10U, 20U}) {
+            std::vector<std::pair<std::string, double>> values{{"grad_norm/head", 9}, {"grad_norm/embed", 8}};
+            for (int layer = 0; layer < 12; ++layer)
+                values.emplace_back("grad_norm/" + std::to_string(layer), layer + static_cast<double>(step));
+            ASSERT_TRUE(writer->points(step, 1e9, values).has_value());
+        }
+    }
+    RunModel model;
+    open(model, run);
+    const LayerNorms norms = latestLayerNorms(model);
+    EXPECT_EQ(norms.step, 20);
+    ASSERT_EQ(norms.layers.size(), 14U);
+    EXPECT_EQ(norms.layers.front().first, QStringLiteral("embed"));
+    EXPECT_EQ(norms.layers.back().first, QStringLiteral("head"));
+    for (int layer = 0; layer < 12; ++layer) {
+        EXPECT_EQ(norms.layers[static_cast<std::size_t>(layer) + 1].first, QString::number(layer));
+        EXPECT_EQ(norms.layers[static_cast<std::size_t>(layer) + 1].second, layer + 20.0);
+    }
+}
+
+TEST(RunWords, TheLatestSampleIsShownWithItsStep) {
+    const RunStore store;
+    const RunFolder run = store.add("sample", 1);
+    recordEvent(run, {.step = 100, .time = 1e9, .kind = "sample", .sentence = "first"});
+    Event second{.step = 200, .time = 1e9 + 1, .kind = "sample", .sentence = "a sample"};
+    second.details = {{"prompt", "In the "}, {"text", "In the beginning"}};
+    recordEvent(run, second);
+    RunModel model;
+    open(model, run);
+    const auto sample = latestSample(model);
+    ASSERT_TRUE(sample.has_value());
+    EXPECT_EQ(sample->step, 200);
+    EXPECT_EQ(sample->prompt + sample->text, QStringLiteral("In the beginning"));
+}
+
+TEST(EventList, NewestFirstWithoutSamplesAndBounded) {
+    std::vector<Event> events;
+    for (std::uint64_t i = 0; i < 2000; ++i)
+        events.push_back({.step = i,
+                          .time = static_cast<double>(i),
+                          .kind = i % 2 ? "overflow" : "sample",
+                          .sentence = "event " + std::to_string(i)});
+    EventListModel model;
+    model.setEvents(events);
+    EXPECT_EQ(model.rowCount(), 500);
+    EXPECT_EQ(model.index(0).data().toString(), QStringLiteral("event 1999"));
+    EXPECT_EQ(model.index(1).data(EventListModel::StepRole).toULongLong(), 1997U);
+
+    EventListModel growing;
+    events.resize(10);
+    growing.setEvents(events);
+    QSignalSpy inserted(&growing, &QAbstractItemModel::rowsInserted);
+    QSignalSpy reset(&growing, &QAbstractItemModel::modelReset);
+    events.push_back({.step = 11, .time = 11, .kind = "checkpoint", .sentence = "saved"});
+    growing.setEvents(events);
+    EXPECT_EQ(inserted.count(), 1);
+    EXPECT_EQ(reset.count(), 0) << "the list must not jump under the reader";
+    EXPECT_EQ(growing.index(0).data().toString(), QStringLiteral("saved"));
+    EXPECT_EQ(growing.rowCount(), 6);
+}
+
+TEST(RunList, NewestFirstAndPassesOverOtherFolders) {
+    const RunStore store;
+    store.add("b-older", 1, 100, 3600);
+    store.add("a-oldest", 1, 100, 7200);
+    store.add("c-newest", 1, 100, 1);
+    fs::create_directories(store.path() / "notes");
+    RunListModel list(store.path());
+    ASSERT_TRUE(waitFor([&] { return list.isRead(); }));
+    ASSERT_EQ(list.rowCount(), 3);
+    EXPECT_EQ(list.index(0).data().toString(), QStringLiteral("c-newest"));
+    EXPECT_EQ(list.index(1).data().toString(), QStringLiteral("b-older"));
+    EXPECT_EQ(list.index(2).data().toString(), QStringLiteral("a-oldest"));
+    EXPECT_TRUE(list.index(0).data(RunListModel::StatusRole).toString().startsWith(QStringLiteral("finished")));
+    EXPECT_EQ(list.rowOf(list.index(1).data(RunListModel::PathRole).toString()), 1);
+    EXPECT_EQ(list.rowOf(QStringLiteral("/nowhere")), -1);
+}
+
+TEST(RunList, HundredsOfRunsComeWholeAndANewOneIsNoticed) {
+    const RunStore store;
+    for (int i = 0; i < 500; ++i) store.add("run-" + std::to_string(i), 1, 100, i + 10);
+    RunListModel list(store.path());
+    ASSERT_TRUE(waitFor([&] { return list.rowCount() == 500; }));
+    store.add("run-new", 1, 100, 0);
+    ASSERT_TRUE(waitFor([&] { return list.rowCount() == 501; }));
+    EXPECT_EQ(list.index(0).data().toString(), QStringLiteral("run-new"));
+}
+
+TEST(RunList, AStoreThatIsNotThereIsEmpty) {
+    RunListModel list("/nowhere/at/all");
+    ASSERT_TRUE(waitFor([&] { return list.isRead(); }));
+    EXPECT_EQ(list.rowCount(), 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::ui

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Problems of the plan or of the open run, with reasons and changes. Examined on another thread while a page shows the
+// result.
+#pragma once
+
+#include <optional>
+#include <QObject>
+#include <QThreadPool>
+#include <QTimer>
+
+#include "core/doctor/findings/diagnosis.h"
+
+namespace plimsoll::ui {
+
+class PlanModel;
+class RunModel;
+
+class DoctorModel : public QObject {
+    Q_OBJECT
+public:
+    enum class Subject { Plan, Run };
+
+    DoctorModel(PlanModel* plan, RunModel* run, QObject* parent = nullptr);
+    ~DoctorModel() override;
+
+    /// Nothing is examined while no page shows the result.
+    void setWatched(bool watched);
+    /// Chooses the subject: the run can be chosen only while a run is open.
+    void choose(Subject subject);
+    Subject subject() const { return subject_; }
+    bool hasRun() const;
+    QString runName() const;
+
+    /// The last diagnosis of the subject; nothing before the first.
+    const Diagnosis* diagnosis() const { return diagnosis_ ? &*diagnosis_ : nullptr; }
+    bool isExamining() const { return examining_; }
+    /// Why there is no diagnosis; "" when all is well.
+    QString problem() const { return problem_; }
+
+    /// The plan that a change is applied to: the current plan, or the run's own plan if that has another model.
+    const Plan& base() const;
+    bool takesRunsPlan() const { return &base() != &plan(); }
+    /// Whether the change goes with it.
+    bool fits(const FindingChange& change) const;
+    /// The changed plan becomes the plan, as one step that can be undone.
+    void apply(const Finding& finding, const FindingChange& change);
+
+signals:
+    void changed();
+
+private:
+    const Plan& plan() const;
+    void examine();
+    void examineSoon();
+    void take(int ask, Result<Diagnosis> answer);
+
+    PlanModel* plan_;
+    RunModel* run_;
+    QThreadPool pool_;
+    QTimer soon_;
+    Subject subject_ = Subject::Plan;
+    std::optional<Diagnosis> diagnosis_;
+    QString problem_;
+    int asked_ = 0;  ///< counts the examinations; only the last one's answer is taken
+    bool examining_ = false;
+    bool watched_ = false;
+};
+
+QString severityText(Severity severity);
+/// "layout.micro_batch=4" as a person reads it: "Micro-batch 4".
+QString settingsText(const FindingChange& change);
+/// "2 errors, 1 warning, 3 pieces of advice", or that nothing was found.
+QString summaryText(const Diagnosis& diagnosis);
+
+/// Colours of the checklist, "#rrggbb".
+struct ChecklistColours {
+    QString muted, good, bad;
+};
+/// The whole checklist as rich text, by group.
+QString checklistHtml(const Diagnosis& diagnosis, const ChecklistColours& colours);
+
+}  // namespace plimsoll::ui

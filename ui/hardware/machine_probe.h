@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The hardware of this machine, queried on another thread (the GPU driver can be slow), and the facts that a plan takes
+// from it.
+#pragma once
+
+#include <optional>
+#include <QObject>
+#include <QThreadPool>
+
+#include "core/plan/gpu.h"
+#include "core/plan/plan.h"
+#include "ui/common/text_table.h"
+
+namespace plimsoll::ui {
+
+class PlanModel;
+
+class MachineProbe : public QObject {
+    Q_OBJECT
+public:
+    explicit MachineProbe(QObject* parent = nullptr);
+    ~MachineProbe() override;
+
+    void start();
+    const std::optional<Machine>& machine() const { return machine_; }
+    /// What, amount.
+    QList<TextRow> rows() const;
+    /// "two GPUs of this machine" …: name of the button that plans for it.
+    QString planName() const;
+    /// Puts the plan on this machine as one step: its GPUs where it has any, else CPU ranks.
+    void planFor(PlanModel& model) const;
+
+signals:
+    void found();
+
+private:
+    QThreadPool pool_;
+    std::optional<Machine> machine_;
+};
+
+/// Facts of the plan's GPU from the catalogue.
+QList<TextRow> chosenGpuRows(const Cluster& cluster);
+
+}  // namespace plimsoll::ui

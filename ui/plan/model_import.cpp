@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plan/model_import.h"
+
+#include "core/plan/hugging_face/hf_config.h"
+#include "core/plan/presets.h"
+
+namespace plimsoll::ui {
+
+Result<void> importModel(PlanModel& model, const QString& path) {
+    Result<Model> imported = import_hf_config(path.toStdString());
+    if (!imported) return tl::unexpected(imported.error());
+    Plan plan = model.plan();
+    plan.model = *std::move(imported);
+    model.replace(plan, PlanModel::tr("Import %1").arg(path.section(QLatin1Char('/'), -1)));
+    return {};
+}
+
+void startFittingPlan(PlanModel& model) {
+    Plan plan = starting_plan(model.plan().model);
+    plan.exports = model.plan().exports;
+    model.replace(plan, PlanModel::tr("Start a fitting plan"));
+}
+
+QString modelOrigin(const Model& model) {
+    if (model.preset.empty()) return PlanModel::tr("your own");
+    const QString name = QString::fromStdString(model.preset);
+    const Result<Model> preset = model_preset(model.preset);
+    if (preset && *preset == model) return PlanModel::tr("preset %1").arg(name);
+    return PlanModel::tr("preset %1, changed").arg(name);
+}
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ways to a model other than typing it: a config.json, and a plan to start from.
+#pragma once
+
+#include "ui/plan/plan_model.h"
+
+namespace plimsoll::ui {
+
+/// Takes the model of a Hugging Face config.json, as one step.
+Result<void> importModel(PlanModel& model, const QString& path);
+/// Hardware, layout and recipe that suit the plan's model, as one step.
+void startFittingPlan(PlanModel& model);
+/// "preset llama-7b", "preset llama-7b, changed", "your own".
+QString modelOrigin(const Model& model);
+
+}  // namespace plimsoll::ui

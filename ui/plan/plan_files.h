@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The unsaved draft and the list of recent plan files, in the XDG state folder.
+#pragma once
+
+#include <QObject>
+#include <QStringList>
+#include <QTimer>
+
+#include "ui/plan/plan_model.h"
+
+namespace plimsoll::ui {
+
+/// $XDG_STATE_HOME/plimsoll, or ~/.local/state/plimsoll.
+QString stateFolder();
+
+class PlanFiles : public QObject {
+    Q_OBJECT
+public:
+    /// Saves the model's plan as the draft a moment after each edit.
+    explicit PlanFiles(PlanModel* model, QObject* parent = nullptr);
+    ~PlanFiles() override;
+
+    /// Brings the draft back; false when there is none. Error when it is there but cannot be read: it is set aside
+    /// under another name and the model's plan stays.
+    Result<bool> restoreDraft();
+    /// At once, e.g. before the window closes.
+    Result<void> saveDraft();
+
+    Result<void> open(const QString& pathOrPreset);
+    Result<void> save(const QString& path);
+
+    /// Newest first; files that are gone are left out.
+    QStringList recent() const;
+
+signals:
+    void recentChanged();
+    void draftFailed(const QString& sentence);  ///< once until it works again
+
+private:
+    void remember(const QString& path);
+
+    PlanModel* model_;
+    QTimer timer_;
+    bool failing_ = false;
+};
+
+}  // namespace plimsoll::ui

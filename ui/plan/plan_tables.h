@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rows of the plan pages' tables: parameters by part, memory by term, rules of thumb, the catalogues.
+#pragma once
+
+#include "ui/common/text_table.h"
+#include "ui/plan/plan_numbers.h"
+
+namespace plimsoll::ui {
+
+/// Part, parameters, share.
+QStringList parameterHeaders();
+QList<TextRow> parameterRows(const Model& model, const ParameterCounts& counts);
+
+/// Term, bytes, formula, source: of one stage, the total last.
+QStringList termHeaders();
+QList<TextRow> termRows(const RankMemory& stage);
+
+/// Activations of one stage without, with selective, with full recomputation, and the rank's total in each.
+QStringList recomputeHeaders();
+QList<TextRow> recomputeRows(const RankMemory& stage, Recompute current);
+
+/// Rule, its figure, the exact figure, note.
+QStringList ruleHeaders();
+QList<TextRow> ruleRows(const MemoryEstimate& memory);
+
+/// Preset, parameters, layers, hidden size, longest sequence; the row's name is the preset's.
+QStringList presetHeaders();
+QList<TextRow> presetRows();
+
+/// Name, memory, bandwidth, bf16 TFLOP/s, NVLink; the row's name is the GPU's, first "cpu".
+QStringList gpuHeaders();
+QList<TextRow> gpuRows();
+
+}  // namespace plimsoll::ui

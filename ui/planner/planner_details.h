@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A layout in full: where its time goes, its memory against the waterline, what it is beside the plan's own.
+#pragma once
+
+#include <QPushButton>
+
+#include "ui/planner/candidate_words.h"
+#include "ui/widgets/card.h"
+
+namespace plimsoll::ui {
+
+class TimeBar;
+class WaterlineBarsView;
+class WrapLabel;
+
+class PlannerDetails : public Card {
+    Q_OBJECT
+public:
+    explicit PlannerDetails(QWidget* parent = nullptr);
+
+    /// Null: nothing is chosen.
+    void setLayoutShown(const LayoutFigures* figures, const LayoutFigures& present, const PlanRequest& request);
+    void setStale(bool stale);
+    QPushButton* use() const { return use_; }
+    TimeBar* time() const { return time_; }
+    WaterlineBarsView* memory() const { return memory_; }
+    QString beside() const;
+
+signals:
+    void useRequested();
+
+private:
+    WrapLabel* words_;
+    WrapLabel* beside_;
+    WrapLabel* budget_;
+    TimeBar* time_;
+    WaterlineBarsView* memory_;
+    QPushButton* use_;
+    bool chosen_ = false;
+    bool stale_ = false;
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/planner/planner_model.h"
+
+#include <algorithm>
+#include <QMetaObject>
+
+#include "core/estimate/estimate.h"
+#include "core/plan/gpu.h"
+#include "core/plan/plan_io.h"
+#include "ui/common/plan_field.h"
+#include "ui/plan/plan_model.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+constexpr int pause_ms = 40;  // typing goes on for longer, a click does not
+
+/// Of the layout only what the search leaves as it is, and the global batch.
+Plan question(Plan plan) {
+    Layout& layout = plan.layout;
+    const Layout plain;
+    layout.dp = layout.global_batch();
+    layout.micro_batch = layout.accumulation = layout.tp = layout.pp = layout.cp = layout.ep = 1;
+    layout.zero_stage = 0;
+    layout.sequence_parallel = false;
+    layout.schedule = plain.schedule;
+    layout.chunks = plain.chunks;
+    layout.schedule_file.clear();
+    layout.recompute = plain.recompute;
+    layout.offload_optimizer = plain.offload_optimizer;
+    plan.name.clear();
+    return plan;
+}
+
+Bytes usableOf(const PlanResult& result) {
+    const Candidate* any = !result.ranked.empty() ? &result.ranked.front()
+                           : result.leanest       ? &*result.leanest
+                                                  : nullptr;
+    if (!any) return 0;
+    return usable_bytes(any->cluster).value_or(0);
+}
+
+template <class Value>
+void admit(std::vector<Value>& choices, Value value) {
+    if (std::find(choices.begin(), choices.end(), value) == choices.end()) choices.clear();
+}
+
+/// What was asked, without the constraints that `plan` breaks.
+void widen(PlanRequest& request, const Plan& plan) {
+    const Layout& layout = plan.layout;
+    Choices& choices = request.choices;
+    admit(choices.tp, layout.tp);
+    admit(choices.pp, layout.pp);
+    admit(choices.cp, layout.cp);
+    admit(choices.ep, layout.ep);
+    admit(choices.zero_stage, layout.zero_stage);
+    admit(choices.micro_batch, layout.micro_batch);
+    admit(choices.chunks, layout.chunks);
+    admit(choices.sequence_parallel, layout.sequence_parallel);
+    admit(choices.schedule, layout.schedule);
+    admit(choices.recompute, layout.recompute);
+    admit(choices.offload_optimizer, layout.offload_optimizer);
+    if (request.global_batch > 0 && request.global_batch != layout.global_batch()) request.global_batch = 0;
+    const Result<MemoryEstimate> memory = estimate_memory(plan);
+    if (memory &&
+        static_cast<double>(memory->fullest().total()) > (1 - request.headroom) * static_cast<double>(memory->usable))
+        request.headroom = 0;
+}
+
+bool sameRequest(const PlanRequest& a, const PlanRequest& b) {
+    return a.global_batch == b.global_batch && a.objective == b.objective && a.choices == b.choices &&
+           a.fewer_gpus == b.fewer_gpus && a.headroom == b.headroom && a.tokens == b.tokens &&
+           a.price_per_gpu_hour == b.price_per_gpu_hour;
+}
+
+}  // namespace
+
+bool sameQuestion(const Plan& a, const Plan& b) { return question(a) == question(b); }
+
+PlannerModel::PlannerModel(PlanModel* plan, QObject* parent) : QObject(parent), plan_(plan) {
+    pool_.setMaxThreadCount(1);
+    soon_.setSingleShot(true);
+    soon_.setInterval(pause_ms);
+    connect(&soon_, &QTimer::timeout, this, &PlannerModel::seek);
+    connect(plan_, &PlanModel::changed, this, &PlannerModel::planChanged);
+}
+
+PlannerModel::~PlannerModel() {
+    stop();
+    pool_.waitForDone();
+}
+
+void PlannerModel::setPlanner(Planner planner) {
+    planner_ = std::move(planner);
+    sought_ = false;
+    if (active_) seekSoon();
+}
+
+void PlannerModel::setActive(bool active) {
+    active_ = active;
+    if (!active_) {
+        soon_.stop();
+        if (cancel_) sought_ = false;
+        stop();
+    } else if (!sought_ || stale_) {
+        seek();
+    }
+}
+
+PlanRequest PlannerModel::request() const {
+    PlanRequest request = asked_;
+    request.plan = plan_->plan();
+    return request;
+}
+
+Result<void> PlannerModel::ask(const std::function<Result<void>(PlanRequest&)>& edit) {
+    PlanRequest next = asked_;
+    if (Result<void> edited = edit(next); !edited) return edited;
+    if (sameRequest(next, asked_)) return {};
+    asked_ = std::move(next);
+    emit requestChanged();
+    seekSoon();
+    return {};
+}
+
+void PlannerModel::planChanged() {
+    if (sought_ && !stale_ && sameQuestion(asked_.plan, plan_->plan())) {
+        emit changed();  // beside another plan the same layouts are better or worse
+        return;
+    }
+    seekSoon();
+}
+
+void PlannerModel::seekSoon() {
+    stop();
+    stale_ = true;
+    sought_ = false;
+    if (active_) soon_.start();
+    emit changed();
+}
+
+void PlannerModel::stop() {
+    if (cancel_) *cancel_ = true;
+    cancel_.reset();
+    pool_.clear();  // what waits is of an older question
+    ++asks_;
+}
+
+void PlannerModel::seek() {
+    stop();
+    soon_.stop();
+    stale_ = true;
+    sought_ = true;
+    asked_.plan = plan_->plan();
+    cancel_ = std::make_shared<std::atomic<bool>>(false);
+    pool_.start([this, ask = asks_, request = asked_, planner = planner_, cancel = cancel_] {
+        const auto tell = [this, ask](std::shared_ptr<const PlannerAnswer> answer) {
+            QMetaObject::invokeMethod(
+                this, [this, ask, answer = std::move(answer)] { take(ask, answer); }, Qt::QueuedConnection);
+        };
+        const auto answerOf = [&request](PlanResult result) {
+            auto answer = std::make_shared<PlannerAnswer>();
+            answer->request = request;
+            answer->usable = usableOf(result);
+            answer->result = std::move(result);
+            return answer;
+        };
+        Result<PlanResult> result = planner.search(
+            request, [&](const PlanResult& so_far) { tell(answerOf(so_far)); }, cancel.get());
+        if (*cancel) return;
+        if (!result) {
+            const QString problem = inWords(result.error().message);
+            QMetaObject::invokeMethod(
+                this, [this, ask, problem] { fail(ask, problem); }, Qt::QueuedConnection);
+            return;
+        }
+        const std::shared_ptr<PlannerAnswer> answer = answerOf(*std::move(result));
+        if (!answer->result.ranked.empty()) answer->neighbours = planner.neighbours(request, answer->result.ranked[0]);
+        answer->recommendations = planner.recommendations(request, answer->result);
+        answer->ended = true;
+        tell(answer);
+    });
+    emit changed();
+}
+
+void PlannerModel::take(int ask, std::shared_ptr<const PlannerAnswer> answer) {
+    if (ask != asks_) return;
+    if (answer->ended) cancel_.reset();
+    answer_ = std::move(answer);
+    problem_.clear();
+    stale_ = false;
+    emit changed();
+}
+
+void PlannerModel::fail(int ask, const QString& problem) {
+    if (ask != asks_) return;
+    cancel_.reset();
+    answer_.reset();
+    problem_ = problem;
+    stale_ = false;
+    emit changed();
+}
+
+Plan PlannerModel::planWith(const Candidate& candidate) const { return plan_of(request(), candidate); }
+
+void PlannerModel::apply(const Candidate& candidate) {
+    if (!answer_ || stale_) return;
+    plan_->replace(planWith(candidate), tr("Layout %1").arg(QString::fromStdString(layout_words(candidate.layout))));
+}
+
+void PlannerModel::apply(const Relaxation& relaxation) {
+    if (!answer_ || stale_) return;
+    Result<Plan> next = with_settings(plan_->plan(), relaxation.settings);
+    if (!next) return;
+    PlanRequest relaxed = request();
+    relaxed.plan = *next;
+    if (relaxation.candidate) {
+        relaxed.plan = plan_of(relaxed, *relaxation.candidate);
+        (void)ask([&relaxed](PlanRequest& request) {
+            widen(request, relaxed.plan);
+            return Result<void>();
+        });
+    }
+    const QString words = QString::fromStdString(relaxation.words);
+    if (relaxation.candidate)
+        plan_->replace(relaxed.plan, words);
+    else
+        plan_->relayout(relaxed.plan, words);
+}
+
+}  // namespace plimsoll::ui

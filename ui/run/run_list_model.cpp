@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/run/run_list_model.h"
+
+#include <algorithm>
+#include <QCoreApplication>
+#include <QLocale>
+#include <QPointer>
+#include <QThreadPool>
+
+#include "ui/run/run_words.h"
+
+namespace plimsoll::ui {
+
+RunListModel::RunListModel(std::filesystem::path store, QObject* parent)
+    : QAbstractListModel(parent), store_(std::move(store)) {
+    soon_.setSingleShot(true);
+    soon_.setInterval(100);  // a run folder appears with several changes of the store
+    connect(&soon_, &QTimer::timeout, this, &RunListModel::refresh);
+    connect(&watcher_, &QFileSystemWatcher::directoryChanged, &soon_, qOverload<>(&QTimer::start));
+    refresh();
+}
+
+RunListModel::~RunListModel() = default;
+
+void RunListModel::refresh() {
+    if (reading_) {
+        again_ = true;
+        return;
+    }
+    reading_ = true;
+    QThreadPool::globalInstance()->start([store = store_, self = QPointer<RunListModel>(this)] {
+        std::vector<Row> rows;
+        for (const RunFolder& run : list_runs(store)) {
+            Row row{.path = QString::fromStdString(run.path().string()), .name = QString::fromStdString(run.name())};
+            row.live = run.live();
+            if (const auto state = run.state()) {
+                row.status = state->status;
+                row.started = state->started;
+            } else {
+                row.readable = false;
+            }
+            rows.push_back(std::move(row));
+        }
+        // The model may be gone by now: its thread decides.
+        QMetaObject::invokeMethod(QCoreApplication::instance(), [self, rows = std::move(rows)]() mutable {
+            if (self) self->take(std::move(rows));
+        });
+    });
+}
+
+void RunListModel::take(std::vector<Row> rows) {
+    reading_ = false;
+    read_ = true;
+    const QString folder = QString::fromStdString(store_.string());
+    if (watcher_.directories().isEmpty()) watcher_.addPath(folder);
+    const bool same_runs = std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(),
+                                      [](const Row& a, const Row& b) { return a.path == b.path; });
+    if (same_runs) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (rows_[i] == rows[i]) continue;
+            rows_[i] = rows[i];
+            emit dataChanged(index(static_cast<int>(i)), index(static_cast<int>(i)));
+        }
+    } else {
+        beginResetModel();
+        rows_ = std::move(rows);
+        endResetModel();
+    }
+    emit refreshed();
+    if (again_) {
+        again_ = false;
+        refresh();
+    }
+}
+
+int RunListModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+QString RunListModel::statusText(const Row& row) {
+    if (!row.readable) return tr("unreadable");
+    const QString status = runStatusText(row.status);
+    if (row.started <= 0) return status;
+    const auto when = dateTime(row.started);
+    return tr("%1, started %2").arg(status, QLocale().toString(when, QLocale::ShortFormat));
+}
+
+QVariant RunListModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) return {};
+    const Row& row = rows_[static_cast<std::size_t>(index.row())];
+    switch (role) {
+        case Qt::DisplayRole:
+        case NameRole:
+            return row.name;
+        case Qt::ToolTipRole:
+            return row.path;
+        case Qt::AccessibleTextRole:
+            return tr("%1, %2").arg(row.name, statusText(row));
+        case PathRole:
+            return row.path;
+        case StatusRole:
+            return statusText(row);
+        case LiveRole:
+            return row.live;
+        default:
+            return {};
+    }
+}
+
+int RunListModel::rowOf(const QString& path) const {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return r.path == path; });
+    return row == rows_.end() ? -1 : static_cast<int>(row - rows_.begin());
+}
+
+}  // namespace plimsoll::ui

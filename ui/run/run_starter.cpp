@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/run/run_starter.h"
+
+#include <algorithm>
+#include <QMetaObject>
+
+#include "core/plan/checks/check_plan.h"
+#include "core/plan/gpu.h"
+#include "core/plan/trainable.h"
+#include "core/run/run_folder.h"
+#include "core/run/supervisor.h"
+#include "ui/common/plan_field.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+/// The same model and recipe, spread over at most two ranks of this machine as plain data parallel.
+Plan onThisMachine(Plan plan) {
+    plan.cluster.gpu = "cpu";
+    plan.cluster.nodes = 1;
+    plan.cluster.gpus_per_node = std::clamp<std::int64_t>(plan.cluster.gpus_per_node, 1, 2);
+    plan.cluster.usable_gib = 0;
+    Layout layout;
+    layout.dp = plan.cluster.gpus_per_node;
+    layout.micro_batch = plan.layout.micro_batch;
+    layout.accumulation = plan.layout.accumulation;
+    plan.layout = layout;
+    return plan;
+}
+
+bool trainable(const Plan& plan) {
+    const Result<MemoryEstimate> memory = estimate_memory(plan);
+    return require_possible(plan) && require_trainable_here(plan) && memory && memory->fits();
+}
+
+Result<QString> startRun(const Plan& plan) {
+    const std::filesystem::path program = program_folder() / "plimsoll";
+    std::error_code ignored;
+    if (!std::filesystem::exists(program, ignored))
+        return failed("{} is missing: build or install the whole of Plimsoll, then try again", program.string());
+    const std::filesystem::path place = new_run_path(plan);
+    if (const Result<void> checked = check_start(plan, place); !checked) return tl::unexpected(checked.error());
+    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
+    const Result<RunFolder> run = RunFolder::create(place, plan, false);
+    if (!run) return tl::unexpected(run.error());
+    if (const Result<void> started = start_detached(*run, program); !started) return tl::unexpected(started.error());
+    return QString::fromStdString(run->path().string());
+}
+
+}  // namespace
+
+std::optional<Obstacle> obstacleOf(const PlanModel& model) {
+    Obstacle obstacle;
+    if (const QList<FieldProblem> problems = model.problems(); !problems.isEmpty()) {
+        obstacle.key = problems.front().key;
+        obstacle.sentence = problems.front().sentence;
+        return obstacle;
+    }
+    const Plan& plan = model.plan();
+    const Result<void> able = require_trainable_here(plan);
+    if (able) return std::nullopt;
+    obstacle.sentence = inWords(able.error().message);
+    obstacle.key = firstKeyIn(able.error().message);
+    Plan here = onThisMachine(plan);
+    if (trainable(here)) {
+        obstacle.cure = std::move(here);
+        obstacle.cureName = RunStarter::tr("Plan it for this machine's CPU");
+    }
+    return obstacle;
+}
+
+RunStarter::RunStarter(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
+
+RunStarter::~RunStarter() { pool_.waitForDone(); }
+
+void RunStarter::start(const PlanModel& model) {
+    if (starting_) return;
+    if (const std::optional<Obstacle> obstacle = obstacleOf(model)) {
+        emit refused(*obstacle);
+        return;
+    }
+    starting_ = true;
+    emit startingChanged();
+    pool_.start([this, plan = model.plan()] {
+        const Result<QString> run = startRun(plan);
+        QMetaObject::invokeMethod(
+            this, [this, run] { finish(run); }, Qt::QueuedConnection);
+    });
+}
+
+void RunStarter::finish(const Result<QString>& run) {
+    starting_ = false;
+    emit startingChanged();
+    if (run) {
+        emit started(*run);
+        return;
+    }
+    Obstacle obstacle;
+    obstacle.sentence = inWords(run.error().message);
+    obstacle.key = firstKeyIn(run.error().message);
+    emit refused(obstacle);
+}
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From the Train button to a run that has begun, or to the sentence that says what stands in its way.
+#pragma once
+
+#include <optional>
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
+
+#include "core/base/result.h"
+#include "ui/plan/plan_model.h"
+
+namespace plimsoll::ui {
+
+/// What keeps a plan from being trained here, with the one action that helps.
+struct Obstacle {
+    QString sentence;
+    QString key;               ///< the field to change, or ""
+    std::optional<Plan> cure;  ///< a plan that can be trained here, or nothing
+    QString cureName;          ///< "Plan it for this machine's CPU"
+};
+
+/// What can be told at once; nothing when the plan can be trained as far as the plan itself says.
+std::optional<Obstacle> obstacleOf(const PlanModel& model);
+
+/// Starts runs without holding the window up: the text is read on another thread.
+class RunStarter : public QObject {
+    Q_OBJECT
+public:
+    explicit RunStarter(QObject* parent = nullptr);
+    ~RunStarter() override;
+
+    /// Checks, makes the run folder, starts the supervisor that outlives the studio. Ends with one of the signals.
+    void start(const PlanModel& model);
+    bool isStarting() const { return starting_; }
+
+signals:
+    void startingChanged();
+    void started(const QString& runPath);
+    void refused(const plimsoll::ui::Obstacle& obstacle);
+
+private:
+    void finish(const Result<QString>& run);
+
+    QThreadPool pool_;
+    bool starting_ = false;
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/run/run_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QLocale>
+
+#include "ui/common/value_format.h"
+
+namespace plimsoll::ui {
+
+namespace {
+
+const QString dot = QStringLiteral(" · ");
+
+struct EventWords {
+    Q_DECLARE_TR_FUNCTIONS(RunWords)
+};
+
+QString clock(double seconds) {
+    const QDateTime when = dateTime(seconds);
+    const bool today = when.date() == QDate::currentDate();
+    const QString minutes = QLocale().timeFormat(QLocale::ShortFormat).remove(QStringLiteral(":ss"));
+    return today ? QLocale().toString(when.time(), minutes) : QLocale().toString(when, QLocale::ShortFormat);
+}
+
+QString ranksText(std::int64_t ranks) {
+    return ranks == 1 ? EventWords::tr("1 rank") : EventWords::tr("%1 ranks").arg(ranks);
+}
+
+// "3 h 23 min", "12 min", "45 s": what a person plans with.
+QString duration(double seconds) {
+    const auto total = static_cast<qint64>(std::llround(std::clamp(seconds, 0.0, 1e12)));
+    const qint64 days = total / 86400, hours = total / 3600 % 24, minutes = total / 60 % 60;
+    if (days > 0) return EventWords::tr("%1 d %2 h").arg(days).arg(hours);
+    if (hours > 0) return EventWords::tr("%1 h %2 min").arg(hours).arg(minutes);
+    if (minutes >= 5) return EventWords::tr("%1 min").arg(minutes);
+    if (minutes > 0) return EventWords::tr("%1 min %2 s").arg(minutes).arg(total % 60);
+    return EventWords::tr("%1 s").arg(total);
+}
+
+}  // namespace
+
+QDateTime dateTime(double seconds) {
+    // A damaged file may say anything: years 1 to 9999 are shown.
+    return QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(std::clamp(seconds, -6e10, 2.5e11) * 1000));
+}
+
+QString runStatusText(RunStatus status) {
+    switch (status) {
+        case RunStatus::Starting:
+            return EventWords::tr("starting");
+        case RunStatus::Running:
+            return EventWords::tr("running");
+        case RunStatus::Stopping:
+            return EventWords::tr("stopping");
+        case RunStatus::Finished:
+            return EventWords::tr("finished");
+        case RunStatus::Stopped:
+            return EventWords::tr("stopped");
+        case RunStatus::Failed:
+            return EventWords::tr("failed");
+    }
+    return {};
+}
+
+QString statusWords(const RunModel& run) {
+    if (!run.isOpen()) return {};
+    if (run.isVanished()) return EventWords::tr("no longer there");
+    const RunState& state = run.state();
+    const QString status = runStatusText(state.status);
+    if (state.started <= 0) return status;
+    const QString ranks = ranksText(state.world_size);
+    if (state.ended > 0)
+        return EventWords::tr("%1 on %2 at %3 after %4")
+            .arg(status, ranks, clock(state.ended), duration(run.secondsElapsed()));
+    return EventWords::tr("%1 on %2 since %3").arg(status, ranks, clock(state.started));
+}
+
+QString progressWords(const RunModel& run) {
+    const Pyramid* loss = run.find(series::loss);
+    if (loss == nullptr) return {};
+    const std::int64_t total = run.totalSteps();
+    QString words = EventWords::tr("step <b>%1</b>").arg(formatStep(static_cast<double>(run.step())));
+    if (total <= 0) return words;
+    const auto percent =
+        static_cast<int>(std::clamp(static_cast<double>(run.step()) * 100 / static_cast<double>(total), 0.0, 100.0));
+    words = EventWords::tr("%1 of %2 · %3 %").arg(words, formatStep(static_cast<double>(total))).arg(percent);
+    const double left = run.secondsLeft();
+    if (left >= 0) words += dot + EventWords::tr("<b>%1</b> left").arg(duration(left));
+    return words;
+}
+
+std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
+    using Action = RunNotice::Action;
+    if (!run.isOpen()) {
+        if (store_is_empty)
+            return RunNotice{
+                .sentence = EventWords::tr("No run yet. Train starts one from the plan and shows it here."),
+                .action = Action::Train,
+                .empty = true};
+        return RunNotice{.sentence = EventWords::tr("No run is open. Choose one above, or take the newest."),
+                         .action = Action::ShowNewest,
+                         .empty = true};
+    }
+    const bool has_points = !run.series().series().empty();
+    if (run.isVanished())
+        return RunNotice{
+            .sentence = has_points
+                            ? EventWords::tr("The folder %1 is gone: it was moved or deleted. What has been read stays "
+                                             "here until another run is opened.")
+                                  .arg(run.runPath())
+                            : EventWords::tr("The folder %1 is not there: it was moved or deleted.").arg(run.runPath()),
+            .action = store_is_empty ? Action::Train : Action::ShowNewest,
+            .bad = true,
+            .empty = !has_points};
+    if (run.state().status == RunStatus::Failed && !run.isLive())
+        return RunNotice{.sentence = run.state().reason.empty() ? EventWords::tr("The run failed; its logs say more.")
+                                                                : QString::fromStdString(run.state().reason),
+                         .action = Action::OpenLogs,
+                         .bad = true};
+    if (!run.problem().isEmpty())
+        return RunNotice{.sentence = run.problem(), .action = Action::OpenLogs, .bad = true, .empty = !has_points};
+    if (run.isLoading()) return RunNotice{.sentence = EventWords::tr("Reading the history…"), .loading = true};
+    if (!has_points && run.isLive())
+        return RunNotice{.sentence = EventWords::tr("The ranks are starting; the first step appears in a moment.")};
+    if (!has_points)
+        return RunNotice{.sentence = EventWords::tr("The run ended before its first step."),
+                         .action = Action::OpenLogs};
+    if (run.state().status == RunStatus::Stopped && !run.state().reason.empty())
+        return RunNotice{.sentence = QString::fromStdString(run.state().reason)};
+    return std::nullopt;
+}
+
+EventTone eventTone(const std::string& kind) {
+    for (const char* quiet :
+         {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise", "stop_requested",
+          "stopped", "finished", "memory", "pipeline", "noise_scale", "range_test"})
+        if (kind == quiet) return EventTone::Quiet;
+    for (const char* bad : {"error", "failed", "spike", "loss_spike", "nonfinite"})
+        if (kind == bad) return EventTone::Bad;
+    return EventTone::Warn;
+}
+
+QString eventLabel(const std::string& kind) {
+    if (kind == "checkpoint") return EventWords::tr("checkpoint");
+    if (kind == "resume") return EventWords::tr("resumed");
+    if (kind == "overflow") return EventWords::tr("overflow");
+    if (kind == "stop") return EventWords::tr("stopped");
+    if (kind == "error" || kind == "failed") return EventWords::tr("failed");
+    if (kind == "spike") return EventWords::tr("spike");
+    if (kind == "loss_spike") return EventWords::tr("loss spike");
+    if (kind == "rollback") return EventWords::tr("rolled back");
+    if (kind == "nonfinite") return EventWords::tr("not finite");
+    return QString::fromStdString(kind);
+}
+
+}  // namespace plimsoll::ui

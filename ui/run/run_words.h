@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the Watch page says about a run, in words and figures.
+#pragma once
+
+#include <optional>
+#include <QDateTime>
+#include <QString>
+#include <string>
+#include <vector>
+
+#include "ui/run/run_model.h"
+
+namespace plimsoll::ui {
+
+/// Local time of seconds since the epoch.
+QDateTime dateTime(double seconds);
+
+QString runStatusText(RunStatus status);
+/// "running on 2 ranks since 09:12", "finished on 2 ranks after 1 h 3 min".
+QString statusWords(const RunModel& run);
+/// Rich text: "step <b>3,104</b> of 5,000 · 62 % · <b>3 h 23 min</b> left".
+QString progressWords(const RunModel& run);
+
+/// What a person must know about a run that is not simply running or done, and what helps.
+struct RunNotice {
+    enum class Action { None, Train, ShowNewest, OpenLogs };
+    QString sentence;
+    Action action = Action::None;
+    bool bad = false;
+    bool loading = false;  ///< RunModel::loadProgress() goes with it
+    bool empty = false;    ///< there are no plots to show
+};
+/// Nothing when all is well. `store_is_empty`: there is no run at all.
+std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty);
+
+/// How much attention an event deserves, by its kind.
+enum class EventTone { Quiet, Warn, Bad };
+EventTone eventTone(const std::string& kind);
+/// A short name for a flag in a plot.
+QString eventLabel(const std::string& kind);
+
+}  // namespace plimsoll::ui

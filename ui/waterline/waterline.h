@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The waterline: always at the bottom, redrawn with each edit. Left the bars, right the verdict in words and figures.
+#pragma once
+
+#include <QLabel>
+#include <QPushButton>
+#include <QWidget>
+
+#include "ui/waterline/waterline_bars.h"
+
+namespace plimsoll::ui {
+
+class ComboBox;
+class PlanModel;
+
+class Waterline : public QWidget {
+    Q_OBJECT
+public:
+    explicit Waterline(PlanModel* model, QWidget* parent = nullptr);
+
+    WaterlineBarsView* bars() const { return bars_; }
+    QString headline() const { return headline_->text(); }
+    QString detail() const { return detail_->text(); }
+    QString figures() const { return figures_->text(); }
+    /// Parameters, tokens a step, model states.
+    QString sizes() const { return states_->text(); }
+    /// Where the time of a step goes; rich text.
+    QString timeDetails() const { return figures_->toolTip(); }
+    QString range() const { return range_->text(); }
+    ComboBox* frameworks() const { return frameworks_; }
+    QPushButton* why() const { return why_; }
+
+signals:
+    /// The person wants to see the field that is wrong.
+    void fieldRequested(const QString& key);
+    /// The person asks why it fits or not, and what would change that.
+    void remediesRequested();
+
+private:
+    void refresh();
+    void setTone(const char* tone);
+
+    PlanModel* model_;
+    WaterlineBarsView* bars_;
+    QLabel* headline_;
+    QLabel* detail_;
+    QLabel* range_;
+    QLabel* figures_;
+    QLabel* states_;
+    QPushButton* why_;
+    QPushButton* show_;
+    ComboBox* frameworks_;
+    QString problem_key_;
+};
+
+}  // namespace plimsoll::ui

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the waterline shows, in figures and words; no widgets.
+#pragma once
+
+#include <array>
+#include <QString>
+#include <vector>
+
+#include "ui/plan/plan_numbers.h"
+
+namespace plimsoll::ui {
+
+struct WaterlineBar {
+    QString label;  ///< "Stages 1–2"
+    QString ranks;  ///< "8 ranks"
+    std::array<Bytes, 6> bytes{};
+    std::array<QString, 6> details;  ///< rich text: the terms with formula and source
+    std::array<QString, 6> spoken;   ///< plain: "Stage 0, parameters, 12.6 GiB"
+    Bytes total = 0;
+};
+
+/// One bar a group of neighbouring stages that are alike, in order. Of more than `most` groups the fullest are kept;
+/// `hidden` then says how many are left out.
+struct WaterlineBars {
+    std::vector<WaterlineBar> bars;
+    int hidden = 0;
+};
+WaterlineBars waterlineBars(const MemoryEstimate& memory, int most);
+
+struct Verdict {
+    bool fits = false;
+    QString headline;  ///< "Fits: 62.8 of 79.2 GiB"
+    QString detail;    ///< what dominates where it does not fit; the headroom where it does
+    QString range;     ///< "21.2 to 33.3 GiB in 95 of 100 · out of memory 0.4 %"
+};
+/// The range is that of `framework` on a GPU or on CPU ranks.
+Verdict verdictOf(const MemoryEstimate& memory, Framework framework = Framework::Plimsoll, bool onGpu = false);
+/// "Plimsoll", "Megatron-LM", …
+QString frameworkTitle(Framework framework);
+
+/// Rich text: "step <b>6.42 s</b> · <b>163 k</b> tokens/s · MFU <b>44.1 %</b> · bubble <b>8.6 %</b>".
+QString figuresOf(const PlanNumbers& numbers, const Plan& plan);
+/// "6,738,415,616 parameters · 1.05 M tokens a step".
+QString sizesOf(const PlanNumbers& numbers, const Plan& plan);
+/// "model states 100 GiB over all ranks · host RAM 41 GiB a node".
+QString statesOf(const MemoryEstimate& memory, const Plan& plan);
+
+QString categoryName(Category category);
+/// "Every rank", "Stage 2", "Stages 1–2".
+QString stagesLabel(std::size_t first, std::size_t last, std::size_t count);
+
+}  // namespace plimsoll::ui
