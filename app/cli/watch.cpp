@@ -125,24 +125,23 @@ void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
 }
 
 Result<int> watch(const WatchArguments& arguments) {
-    const auto run = find_run(arguments.run);
-    if (!run) return tl::unexpected(run.error());
-    RunTelemetry telemetry(*run);
+    PLIMSOLL_TRY(const auto run, find_run(arguments.run));
+    RunTelemetry telemetry(run);
     if (arguments.json->count() > 0) {
         read_all(telemetry);
         return print_json(arguments, telemetry);
     }
-    const auto plan = run->plan();
+    const auto plan = run.plan();
     const std::int64_t steps = plan ? plan->training.steps : 0;
     const bool follow = arguments.follow || (!arguments.once && is_terminal(stdout));
-    if (follow && !over(run->state())) {
+    if (follow && !over(run.state())) {
         if (is_terminal(stdout))
             follow_on_screen(telemetry, steps);
         else
             follow_as_lines(telemetry, steps);
     }
     read_all(telemetry);
-    const auto state = run->state();
+    const auto state = run.state();
     if (telemetry.series().series().empty() && telemetry.series().events().empty()) {
         // Nothing to see but what is wrong.
         if (!state) return tl::unexpected(state.error());

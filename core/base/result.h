@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <concepts>
+#include <functional>
 #include <string>
 #include <tl/expected.hpp>
 #include <type_traits>
@@ -44,6 +45,18 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     template <class U>
     using AsBase = decltype(as_base(std::declval<U>()));
 
+    template <class Self, class Next>
+    static auto chain(Self&& self, Next&& next) {
+        if constexpr (std::is_void_v<T>) {
+            using To = std::remove_cvref_t<std::invoke_result_t<Next>>;
+            return self ? To(std::invoke(next)) : To(tl::unexpected(std::forward<Self>(self).error()));
+        } else {
+            using To = std::remove_cvref_t<std::invoke_result_t<Next, decltype(*std::forward<Self>(self))>>;
+            return self ? To(std::invoke(next, *std::forward<Self>(self)))
+                        : To(tl::unexpected(std::forward<Self>(self).error()));
+        }
+    }
+
 public:
     Result() = default;
 
@@ -51,6 +64,16 @@ public:
     template <class U = T>
         requires(!std::same_as<std::remove_cvref_t<U>, Result> && std::is_constructible_v<Base, AsBase<U>>)
     explicit(!std::is_convertible_v<AsBase<U>, Base>) Result(U&& from) : Base(as_base(std::forward<U>(from))) {}
+
+    /// The Result of `next`, which gets the value, or this error. (That of tl::expected knows no derived class.)
+    template <class Next>
+    auto and_then(Next&& next) const& {
+        return chain(*this, std::forward<Next>(next));
+    }
+    template <class Next>
+    auto and_then(Next&& next) && {
+        return chain(std::move(*this), std::forward<Next>(next));
+    }
 };
 
 /// `return bad_input("heads {} does not divide …", n);`

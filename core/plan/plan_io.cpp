@@ -71,7 +71,7 @@ bool Plan::operator==(const Plan& other) const {
 }
 
 Result<LoadedPlan> plan_from_json(const Json& json, const std::string& what) {
-    if (Result<void> version = require_version(json, what); !version) return tl::unexpected(version.error());
+    PLIMSOLL_CHECK(require_version(json, what));
     LoadedPlan loaded;
     if (const std::string name = preset_of(json); !name.empty()) {
         Result<Model> preset = model_preset(name);

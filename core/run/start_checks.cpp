@@ -72,9 +72,9 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (weights && !plan.adapter.weights.empty()) weights = require_same_adapter(plan.adapter.weights, plan);
     if (!weights) return weights;
     if (plan.layout.pp > 1) {
-        if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
+        PLIMSOLL_CHECK(plan_schedule(plan));
     }
-    if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
+    PLIMSOLL_CHECK(load_corpus(plan.data));
 
     const Bytes needed = checkpoint_room(plan, place);
     fs::path there = fs::absolute(place);

@@ -55,7 +55,7 @@ public:
           state_(std::move(state)) {}
 
     Result<RunState> run() {
-        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
+        PLIMSOLL_CHECK(check());
         event("supervise",
               fmt::format("{} {} started", state_.world_size, state_.world_size == 1 ? "rank is" : "ranks are"));
         if (!stop_asked_ && start()) watch();
@@ -312,8 +312,7 @@ Result<fs::path> find_worker(const fs::path& wanted) {
 }
 
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options) {
-    const auto lock = RunLock::take(run.lock_path());
-    if (!lock) return tl::unexpected(lock.error());
+    PLIMSOLL_CHECK(RunLock::take(run.lock_path()));
     RunState state;
     state.supervisor_pid = ::getpid();
     state.started = wall_clock();

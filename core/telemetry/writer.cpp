@@ -59,7 +59,7 @@ Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path)
         return bad_input("cannot cut the torn tail of {}: {}", path.string(), errno_text(errno));
     }
     if (writer.size_ == 0) {
-        if (auto done = writer.append(record_magic); !done) return tl::unexpected(done.error());
+        PLIMSOLL_CHECK(writer.append(record_magic));
     }
     return writer;
 }

@@ -23,9 +23,8 @@ Result<std::vector<Variant>> make_variants(const Plan& base,
                                            const std::vector<std::pair<std::string, std::string>>& named) {
     std::vector<Variant> variants;
     for (const auto& [name, settings] : named) {
-        auto variant = make_variant(base, name, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        variants.push_back(std::move(*variant));
+        PLIMSOLL_TRY(auto variant, make_variant(base, name, settings));
+        variants.push_back(std::move(variant));
     }
     return variants;
 }

@@ -68,9 +68,8 @@ std::string bubble_text(const std::vector<CaseRates>& all) {
 }
 
 Result<int> validate_bubble(const ValidateArguments& arguments) {
-    const auto csv = read_file(arguments.file);
-    if (!csv) return tl::unexpected(csv.error());
-    const auto cases = read_bubble_cases(*csv);
+    PLIMSOLL_TRY(const auto csv, read_file(arguments.file));
+    const auto cases = read_bubble_cases(csv);
     if (!cases) return bad_input("{}: {}", arguments.file, cases.error().message);
     std::vector<CaseRates> all;
     for (const auto& given : *cases) {

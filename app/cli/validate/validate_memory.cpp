@@ -94,9 +94,8 @@ Result<int> validate_memory(ValidateMemoryArguments& arguments) {
         return validate_engine_memory(arguments.engine);
     }
     if (arguments.file.empty()) return bad_input("give a CSV of measured peaks, or --engine to measure Plimsoll's own");
-    const auto text = read_file(arguments.file);
-    if (!text) return tl::unexpected(text.error());
-    const auto table = read_csv(*text);
+    PLIMSOLL_TRY(const auto text, read_file(arguments.file));
+    const auto table = read_csv(text);
     if (!table) return bad_input("{}: {}", arguments.file, table.error().message);
     auto rows = read_peak_rows(*table);
     if (!rows) return bad_input("{}: {}", arguments.file, rows.error().message);

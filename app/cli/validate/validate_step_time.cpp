@@ -60,19 +60,16 @@ std::string steps_text(const std::vector<StepCheck>& checks, const StepSummary& 
 }
 
 Result<int> validate_step_time(const ValidateStepTimeArguments& arguments) {
-    const auto text = arguments.file.empty() ? published_step_times() : read_file(arguments.file);
-    if (!text) return tl::unexpected(text.error());
+    PLIMSOLL_TRY(const auto text, arguments.file.empty() ? published_step_times() : read_file(arguments.file));
     const auto name = arguments.file.empty() ? std::string("resources/published-step-times.csv") : arguments.file;
-    const auto table = read_csv(*text);
+    const auto table = read_csv(text);
     if (!table) return bad_input("{}: {}", name, table.error().message);
     const auto rows = read_step_rows(*table, arguments.unsaid);
     if (!rows) return bad_input("{}: {}", name, rows.error().message);
     Efficiency efficiency;
     if (!arguments.efficiency.empty()) {
-        const auto json = read_json(arguments.efficiency);
-        if (!json) return tl::unexpected(json.error());
-        if (auto read = read_efficiency(*json, arguments.efficiency, efficiency); !read)
-            return tl::unexpected(read.error());
+        PLIMSOLL_TRY(const auto json, read_json(arguments.efficiency));
+        PLIMSOLL_CHECK(read_efficiency(json, arguments.efficiency, efficiency));
     }
     const auto checks = check_steps(*rows, arguments.efficiency.empty() ? nullptr : &efficiency);
     if (!checks) return bad_input("{}: {}", name, checks.error().message);

@@ -290,10 +290,10 @@ Result<double> Pipeline::loss(const Batch& batch) {
     Tensor value = at::zeros({1}, torch::dtype(torch::kFloat64).device(model_.device()));
     if (loss.defined()) value.fill_(loss.item<double>());
     const int head = schedule_.rank_of(schedule_.stages() - 1);
-    if (auto sent = ranks_.broadcast(value, head); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(ranks_.broadcast(value, head));
     // Context-parallel ranks hold as many positions each.
     Collectives& context = model_.context().mesh->context();
-    if (auto summed = context.all_reduce_sum(value)->wait(); !summed) return tl::unexpected(summed.error());
+    PLIMSOLL_CHECK(context.all_reduce_sum(value)->wait());
     return value.item<double>() / context.world_size();
 }
 
@@ -313,10 +313,8 @@ Result<Tensor> Pipeline::next_logits(const Tensor& tokens) {
     const Tensor here = places.eq(last).nonzero();
     if (all.defined() && here.numel() > 0) row.copy_(all[0][here.item<std::int64_t>()]);
     const int head = schedule_.rank_of(schedule_.stages() - 1);
-    if (auto summed = context.mesh->context().all_reduce_sum(row)->wait(); !summed) {
-        return tl::unexpected(summed.error());
-    }
-    if (auto sent = ranks_.broadcast(row, head); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(context.mesh->context().all_reduce_sum(row)->wait());
+    PLIMSOLL_CHECK(ranks_.broadcast(row, head));
     return row.cpu();
 }
 

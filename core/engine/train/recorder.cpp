@@ -19,9 +19,8 @@ Result<Recorder> Recorder::open(const std::filesystem::path& run, int rank) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return bad_input("cannot make the folder {}: {}", folder.string(), error.message());
-    auto writer = TelemetryWriter::open(folder / fmt::format("rank-{}.rec", rank));
-    if (!writer) return tl::unexpected(writer.error());
-    return Recorder(std::move(*writer));
+    PLIMSOLL_TRY(auto writer, TelemetryWriter::open(folder / fmt::format("rank-{}.rec", rank)));
+    return Recorder(std::move(writer));
 }
 
 Result<void> Recorder::points(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {

@@ -48,9 +48,8 @@ void add_training_note(const Plan& plan, Notes& notes) {
 }  // namespace
 
 Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
-    const Result<DeepSpeedRelease> release = deepspeed_release(plan.exports.deepspeed_release);
-    if (!release) return tl::unexpected(release.error());
-    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_TRY(const DeepSpeedRelease release, deepspeed_release(plan.exports.deepspeed_release));
+    PLIMSOLL_CHECK(require_possible(plan));
 
     DeepSpeedExport result;
     Json& json = result.json;
@@ -59,13 +58,13 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     json["train_micro_batch_size_per_gpu"] = plan.layout.micro_batch;
     json["gradient_accumulation_steps"] = plan.layout.accumulation;
     deepspeed::add_optimizer(json, plan, notes);
-    json["scheduler"] = deepspeed::scheduler(plan, *release, notes);
+    json["scheduler"] = deepspeed::scheduler(plan, release, notes);
     // Written even when it is off: left out, it is 0 before 0.19.3 and 1 since.
     json["gradient_clipping"] = plan.optimizer.clip;
-    deepspeed::add_precision(json, plan, *release, notes);
+    deepspeed::add_precision(json, plan, release, notes);
     json["zero_optimization"] = deepspeed::zero_optimization(plan, notes);
     add_recompute(json, plan, notes);
-    deepspeed::add_parallelism(json, plan, *release, notes);
+    deepspeed::add_parallelism(json, plan, release, notes);
     deepspeed::note_unsaid(plan, notes);
     add_training_note(plan, notes);
     deepspeed::add_kept(json, plan);

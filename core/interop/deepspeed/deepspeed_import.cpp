@@ -328,8 +328,7 @@ Result<DeepSpeedImport> import_deepspeed(const Json& file, const Plan& base, con
     read_precision(read, plan);
     read_zero(read, plan);
     // Ranges are checked where documents are read.
-    const auto checked = plan_from_json(to_json(plan), what);
-    if (!checked) return tl::unexpected(checked.error());
+    PLIMSOLL_CHECK(plan_from_json(to_json(plan), what));
     const auto exported = export_deepspeed(plan);
     if (!exported) return bad_input("{}: {}", what, exported.error().message);
     Json kept = leftovers(file, exported->json, "", result.notes);

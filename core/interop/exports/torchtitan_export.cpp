@@ -199,17 +199,16 @@ void add_options(CommandLine& line, const Json& block, const std::string& prefix
 
 Result<ExportedText> torchtitan_toml(const Plan& plan) {
     ExportedText out;
-    auto json = common(plan, out.notes);
-    if (!json) return tl::unexpected(json.error());
+    PLIMSOLL_TRY(auto json, common(plan, out.notes));
     const Optimizer& optimizer = plan.optimizer;
     if (plan.layout.tp > 1 && !plan.layout.sequence_parallel) {
         out.notes.push_back(
             "torchtitan 0.2 splits norms along the sequence wherever tensor_parallel_degree is above 1.");
     }
-    (*json)["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
+    json["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
                       {"description", plan.name.empty() ? plan.model.name : plan.name}};
-    (*json)["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
-    (*json)["optimizer"] = {{"name", "AdamW"},          {"lr", peak_learning_rate(plan)},
+    json["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
+    json["optimizer"] = {{"name", "AdamW"},          {"lr", peak_learning_rate(plan)},
                             {"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
                             {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
                             {"implementation", "fused"}};
@@ -217,15 +216,14 @@ Result<ExportedText> torchtitan_toml(const Plan& plan) {
         out.notes.push_back(fmt::format("optimizer.kind {} is not in torchtitan: AdamW stands in its place.",
                                         optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
     }
-    out.text = to_toml(*json);
+    out.text = to_toml(json);
     return out;
 }
 
 Result<ExportedText> torchtitan_command(const Plan& plan) {
     ExportedText out;
-    auto json = common(plan, out.notes);
-    if (!json) return tl::unexpected(json.error());
-    json->erase("activation_checkpoint");
+    PLIMSOLL_TRY(auto json, common(plan, out.notes));
+    json.erase("activation_checkpoint");
     if (plan.layout.recompute == Recompute::Full && plan.layout.recompute_every > 1) {
         out.notes.push_back(
             "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which "
@@ -234,8 +232,8 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
     }
     // It refuses CUDA graphs, its default, with pipelines; with expert torchtitan_parallelism they need special
     // kernels.
-    (*json)["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
-    if (plan.layout.tp > 1) (*json)["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
+    json["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
+    if (plan.layout.tp > 1) json["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
     const std::string flavor = flavor_of(plan, out.notes);
     std::string config = fmt::format("llama3_{}", flavor);
     std::transform(config.begin(), config.end(), config.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -243,7 +241,7 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
     CommandLine line(fmt::format("torchrun --nnodes={} --nproc-per-node={} -m torchtitan.train", plan.cluster.nodes,
                                  plan.cluster.gpus_per_node));
     line.option("--module", "llama3").option("--config", config);
-    for (const auto& [section, block] : json->items()) add_options(line, block, fmt::format("--{}", section));
+    for (const auto& [section, block] : json.items()) add_options(line, block, fmt::format("--{}", section));
     line.words(fmt::format("activation_checkpoint:{}", recomputation_word(plan.layout)));
     out.notes.push_back(fmt::format(
         "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, "

@@ -81,10 +81,9 @@ std::vector<OpList> lists(Schedule kind, const ScheduleShape& shape, const Stage
 
 Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times) {
     shape.chunks = static_cast<int>(chunks_of(kind, shape.chunks));
-    if (const auto fits = check_shape(kind, shape); !fits) return tl::unexpected(fits.error());
+    PLIMSOLL_CHECK(check_shape(kind, shape));
     if (!times.forward.empty())
-        if (const auto usable = check_times(times, shape.ranks * shape.chunks); !usable)
-            return tl::unexpected(usable.error());
+        PLIMSOLL_CHECK(check_times(times, shape.ranks * shape.chunks));
     return PipelineSchedule{shape.ranks, shape.micro_batches, shape.chunks, placement_of(kind),
                             lists(kind, shape, times)};
 }

@@ -62,7 +62,7 @@ Result<PipelineSchedule> plan_schedule(const Plan& plan, const StageTimes& times
                              times);
     auto schedule = read_schedule(layout.schedule_file);
     if (!schedule) return bad_input("layout.schedule_file: {}", schedule.error().message);
-    if (auto fits = fits_plan(*schedule, plan); !fits) return tl::unexpected(fits.error());
+    PLIMSOLL_CHECK(fits_plan(*schedule, plan));
     return schedule;
 }
 

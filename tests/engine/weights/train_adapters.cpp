@@ -22,13 +22,11 @@ namespace fs = std::filesystem;
 
 Result<Plan> plan_of(const fs::path& base, const fs::path& adapter) {
     Plan plan;
-    auto model = import_hf_config(base / "config.json");
-    if (!model) return tl::unexpected(model.error());
-    plan.model = *std::move(model);
+    PLIMSOLL_TRY(auto model, import_hf_config(base / "config.json"));
+    plan.model = std::move(model);
     plan.model.weights = base;
-    const auto read = read_peft_adapter(adapter);
-    if (!read) return tl::unexpected(read.error());
-    plan.adapter = read->adapter;
+    PLIMSOLL_TRY(const auto read, read_peft_adapter(adapter));
+    plan.adapter = read.adapter;
     plan.layout.dp = 1;
     plan.optimizer.lr = 1e-2;
     plan.optimizer.weight_decay = 0.1;
@@ -37,21 +35,17 @@ Result<Plan> plan_of(const fs::path& base, const fs::path& adapter) {
 }
 
 Result<void> run(const fs::path& base, const fs::path& adapter, const fs::path& tokens_file, const fs::path& out) {
-    const auto plan = plan_of(base, adapter);
-    if (!plan) return tl::unexpected(plan.error());
-    const auto read = read_safetensors(tokens_file);
-    if (!read) return tl::unexpected(read.error());
-    const torch::Tensor tokens = read->front().second;
+    PLIMSOLL_TRY(const auto plan, plan_of(base, adapter));
+    PLIMSOLL_TRY(const auto read, read_safetensors(tokens_file));
+    const torch::Tensor tokens = read.front().second;
     const auto mesh = Mesh::alone();
     const auto schedule = make_schedule(Schedule::OneFOneB, {1, 1, 1});
-    DistributedModel model(*plan, *mesh, *schedule, torch::Device(torch::kCPU));
-    const auto weights = read_hf_weights(base, *plan);
-    if (!weights) return tl::unexpected(weights.error());
-    if (auto loaded = model.load_frozen(*weights, base.string()); !loaded) return loaded;
-    const auto adapters = read_peft_weights(adapter, *plan);
-    if (!adapters) return tl::unexpected(adapters.error());
-    if (auto loaded = model.load_weights(*adapters, adapter.string()); !loaded) return loaded;
-    if (auto made = model.make_optimizer(plan->optimizer); !made) return made;
+    DistributedModel model(plan, *mesh, *schedule, torch::Device(torch::kCPU));
+    PLIMSOLL_TRY(const auto weights, read_hf_weights(base, plan));
+    if (auto loaded = model.load_frozen(weights, base.string()); !loaded) return loaded;
+    PLIMSOLL_TRY(const auto adapters, read_peft_weights(adapter, plan));
+    if (auto loaded = model.load_weights(adapters, adapter.string()); !loaded) return loaded;
+    if (auto made = model.make_optimizer(plan.optimizer); !made) return made;
 
     const auto logits = [&] {
         const torch::NoGradGuard no_grad;
@@ -69,18 +63,16 @@ Result<void> run(const fs::path& base, const fs::path& adapter, const fs::path& 
         loss.backward();
         if (auto done = model.finish_backward(); !done) return done;
         if (auto done = model.finish_gradients(); !done) return done;
-        if (auto done = model.step(plan->optimizer.lr, 1, 1); !done) return done;
+        if (auto done = model.step(plan.optimizer.lr, 1, 1); !done) return done;
     }
     CheckpointContents contents;
     contents.state.step = tokens.size(0);
     contents.optimizer_steps = model.optimizer_steps();
     contents.weights = model.whole_weights().value();
     contents.optimizer = model.whole_optimizer_state().value();
-    const auto saved = save_checkpoint(out, contents, *plan, 1);
-    if (!saved) return tl::unexpected(saved.error());
-    const auto again = read_checkpoint(*saved, *plan);
-    if (!again) return tl::unexpected(again.error());
-    if (auto merged = merge_adapter(*plan, *saved, out / "merged"); !merged) return merged;
+    PLIMSOLL_TRY(const auto saved, save_checkpoint(out, contents, plan, 1));
+    PLIMSOLL_CHECK(read_checkpoint(saved, plan));
+    if (auto merged = merge_adapter(plan, saved, out / "merged"); !merged) return merged;
     return write_safetensors(
         out / "probe.safetensors",
         {{"losses", torch::tensor(losses, torch::kDouble)}, {"before", before}, {"after", logits()}});

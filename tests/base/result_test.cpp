@@ -86,6 +86,13 @@ TEST(Result, ResultThatSomeoneElseHoldsStaysWhole) {
     EXPECT_EQ(held.error().message, "lost");
 }
 
+TEST(Result, AndThenGoesOnWithTheValueOrKeepsTheError) {
+    EXPECT_EQ(half(8).and_then(half).value(), 2);
+    EXPECT_EQ(half(6).and_then(half).error().message, "3 is odd");
+    EXPECT_EQ(require_small(3).and_then([] { return half(2); }).value(), 1);
+    EXPECT_EQ(half(5).and_then([](int) { return Result<void>(); }).error().message, "5 is odd");
+}
+
 TEST(Result, CopyOfAResultIsTheSame) {
     // A copy must not take the Result itself for a value: bool and vector<Result<…>> could be made of one.
     Result<bool> no = false;
