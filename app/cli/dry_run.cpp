@@ -62,7 +62,7 @@ Result<std::vector<int>> ranks_of(const Plan& plan, const std::string& text) {
 /// Usable memory of the card less what never goes through PyTorch's allocator: the CUDA context and NCCL, as the closed
 /// form has them.
 Result<Bytes> for_tensors(const Plan& plan) {
-    if (plan.cluster.gpu == "cpu") return Bytes{0};
+    if (plan.cluster.on_cpu()) return Bytes{0};
     PLIMSOLL_TRY(const auto estimate, estimate_memory(plan));
     Bytes bytes = estimate.usable;
     for (const char* key : {"cuda_context", "nccl"}) {

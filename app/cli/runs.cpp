@@ -13,8 +13,6 @@ namespace plimsoll::cli {
 
 namespace {
 
-std::string_view name_of(RunStatus status) { return run_status_names[static_cast<std::size_t>(status)]; }
-
 std::string local_time(double seconds) {
     const auto time = static_cast<std::time_t>(seconds);
     std::tm local{};

@@ -65,7 +65,7 @@ Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& tele
     }
     const auto state = telemetry.run().state();
     Json out = {{"run", telemetry.run().path().string()},
-                {"status", state ? std::string(run_status_names[static_cast<std::size_t>(state->status)]) : "damaged"},
+                {"status", state ? std::string(name_of(state->status)) : "damaged"},
                 {"reason", state ? state->reason : state.error().message},
                 {"units", std::move(units)},
                 {"series", std::move(series_json)}};

@@ -13,6 +13,7 @@
 
 #include "app/worker/fatal_signals.h"
 #include "app/worker/worker_dry_run.h"
+#include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/ranks/rank_info.h"
 #include "core/engine/train/trainer.h"
@@ -130,7 +131,7 @@ int main(int argc, char** argv) {
     app.add_option("--merge", adapter,
                    "Add the PEFT adapter in this folder to its model, of the plan on standard input");
     app.add_option("--out", merged, "Folder to make for a merged model");
-    app.set_version_flag("--version", "plimsoll-worker " PLIMSOLL_VERSION);
+    app.set_version_flag("--version", std::string("plimsoll-worker ") + plimsoll::version());
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -17,6 +17,7 @@ namespace plimsoll {
 enum class Category { Parameters, Gradients, Optimizer, Activations, Buffers, Overhead };
 inline constexpr std::array<std::string_view, 6> category_names{
     "Parameters", "Gradients", "Optimizer + master", "Activations", "Buffers, logits", "CUDA, NCCL, fragmentation"};
+inline constexpr std::string_view name_of(Category category) { return category_names[static_cast<std::size_t>(category)]; }
 
 /// One line of the breakdown.
 struct Term {

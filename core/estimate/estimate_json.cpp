@@ -8,7 +8,7 @@ namespace {
 Json to_json(const Term& term) {
     return {{"key", term.key},
             {"name", term.name},
-            {"category", category_names[static_cast<std::size_t>(term.category)]},
+            {"category", name_of(term.category)},
             {"bytes", term.bytes},
             {"formula", term.formula},
             {"source", term.source}};

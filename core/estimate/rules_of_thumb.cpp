@@ -41,7 +41,7 @@ PerParameter optimizer_bytes(const Optimizer& optimizer) {
 
 std::string states_note(const Plan& plan, const MemoryEstimate& estimate, Count rule) {
     const bool half = plan.numerics.dtype != Dtype::Fp32;
-    const auto dtype = dtype_names[static_cast<std::size_t>(plan.numerics.dtype)];
+    const auto dtype = name_of(plan.numerics.dtype);
     const std::int64_t gradient = half && !plan.numerics.fp32_gradients ? 2 : 4;
     const auto optimizer = optimizer_bytes(plan.optimizer);
     const auto bytes = (half ? 6 : 4) + gradient + optimizer.bytes;
@@ -105,8 +105,8 @@ RuleOfThumb activations(const Plan& plan, const MemoryEstimate& estimate) {
         "heads of {}, pipeline and tensor parallelism, none of which the rule knows; a LLaMA layer "
         "without recomputation keeps 18 to 19, GPT-2's 17 and its score matrices.",
         one > 0 ? static_cast<double>(rule.exact) / static_cast<double>(one) : 0.0,
-        recompute_names[static_cast<std::size_t>(plan.layout.recompute)],
-        attention_names[static_cast<std::size_t>(plan.numerics.attention)], m.gated_mlp() ? 3 : 2,
+        name_of(plan.layout.recompute),
+        name_of(plan.numerics.attention), m.gated_mlp() ? 3 : 2,
         format_count(m.ffn_hidden_size), m.num_kv_heads, m.num_heads);
     if (buffers > 0) rule.note += fmt::format(" Logits and buffers ({}) come on top.", decimal(buffers));
     return rule;

@@ -40,7 +40,7 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
     // What is on its way while a unit computes: the next one's weights, or where those wait on a drive its shard, which
     // is read ahead; from host memory nothing.
     const Count coming = layout.offload_parameters == Offload::None ? e * slice.layer
-                         : layout.offload_parameters == Offload::Nvme && plan.cluster.gpu == "cpu"
+                         : layout.offload_parameters == Offload::Nvme && plan.cluster.on_cpu()
                              ? e * share(slice.layer, ranks)
                              : Count(0);
     if (slice.last) {

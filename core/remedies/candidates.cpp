@@ -108,7 +108,7 @@ void List::sharding() {
 }
 
 void List::offload() {
-    if (plan_.cluster.gpu == "cpu") return;
+    if (plan_.cluster.on_cpu()) return;
     const auto least = layout_.pp > 1 ? 1 : 2;
     if (layout_.offload_optimizer == Offload::None)
         add("Optimizer in host memory", with_stage(least, "layout.offload_optimizer=cpu"),
@@ -139,7 +139,7 @@ void List::kernels() {
 void List::dtypes() {
     const Numerics& numerics = plan_.numerics;
     const auto gpu = find_gpu(plan_.cluster.gpu);
-    const bool bf16 = plan_.cluster.gpu == "cpu" || (gpu && gpu->bf16_tflops > 0);
+    const bool bf16 = plan_.cluster.on_cpu() || (gpu && gpu->bf16_tflops > 0);
     if (numerics.dtype == Dtype::Fp32)
         add_inexact(
             bf16 ? "bf16 with fp32 masters" : "fp16 with fp32 masters",

@@ -201,7 +201,7 @@ Result<RunState> RunFolder::state() const {
 
 Result<void> RunFolder::write_state(const RunState& state) const {
     return write_json(path_ / "run.json",
-                      Json{{"status", std::string(run_status_names[static_cast<std::size_t>(state.status)])},
+                      Json{{"status", std::string(name_of(state.status))},
                            {"reason", state.reason},
                            {"world_size", state.world_size},
                            {"supervisor_pid", state.supervisor_pid},

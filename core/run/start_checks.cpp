@@ -93,7 +93,7 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
 
 std::vector<std::string> start_warnings(const Plan& plan) {
     std::vector<std::string> warnings;
-    if (plan.cluster.gpu != "cpu") return warnings;
+    if (!plan.cluster.on_cpu()) return warnings;
     const Machine machine = probe_machine();
     const std::int64_t ranks = plan.layout.world_size();
     const std::int64_t threads = ranks * std::max<std::int64_t>(plan.training.threads, 1);

@@ -102,7 +102,7 @@ Json to_json(const Efficiency& efficiency) {
 
 Result<Hardware> hardware_of(const Cluster& cluster, Dtype dtype, const std::string& calibration) {
     Hardware h;
-    if (cluster.gpu == "cpu") {
+    if (cluster.on_cpu()) {
         h = cpu_rank(cluster);
         h.efficiency = cpu_efficiency();
     } else {

@@ -17,7 +17,7 @@ Result<void> write(const std::vector<StoredTensor>& tensors, const StoredCheckpo
         next += each.bytes();
     }
     const Metadata metadata{
-        {"kind", std::string(checkpoint_kind_names[static_cast<std::size_t>(checkpoint.kind)])},
+        {"kind", std::string(name_of(checkpoint.kind))},
         {"step", checkpoint.step ? fmt::format("{}", *checkpoint.step) : ""},
         {"states", fmt::format("{}", fmt::join(checkpoint.state_names, " "))},
     };

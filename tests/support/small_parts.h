@@ -21,7 +21,7 @@ inline std::vector<Optimizer> every_optimizer() {
 }
 
 inline std::string_view name_of(const Optimizer& settings) {
-    return optimizer_names[static_cast<std::size_t>(settings.kind)];
+    return name_of(settings.kind);
 }
 
 /// The numbers of optimizer_oracle.py.

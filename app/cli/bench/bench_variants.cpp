@@ -53,7 +53,7 @@ Result<Variant> make_variant(const Plan& base, const std::string& name, const st
     Cluster& cluster = plan->cluster;
     // Factors that make no sense are check_plan's to name.
     const bool sensible = std::min({layout.dp, layout.tp, layout.pp, layout.cp, layout.micro_batch}) > 0;
-    if (sensible && cluster.gpu == "cpu" && cluster.nodes == 1 && !sets("cluster.gpus_per_node")) {
+    if (sensible && cluster.on_cpu() && cluster.nodes == 1 && !sets("cluster.gpus_per_node")) {
         cluster.gpus_per_node = layout.world_size();
     }
     if (sensible && !sets("layout.accumulation") &&

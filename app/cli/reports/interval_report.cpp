@@ -8,7 +8,7 @@
 namespace plimsoll::cli {
 namespace {
 
-bool on_gpu(const Plan& plan) { return plan.cluster.gpu != "cpu"; }
+bool on_gpu(const Plan& plan) { return !plan.cluster.on_cpu(); }
 
 }  // namespace
 

@@ -32,7 +32,7 @@ void check_guard(const Plan& plan, Sheet& sheet) {
                               "and where they go on the run goes back to a checkpoint without their batches"}},
                             "gradient guard, core/control"});
     sheet.fine("guard",
-               fmt::format("{}, one step in {}{}", guard_detector_names[static_cast<std::size_t>(guard.detector)],
+               fmt::format("{}, one step in {}{}", name_of(guard.detector),
                            guard.every, acts ? "" : "; it tells only"));
 }
 

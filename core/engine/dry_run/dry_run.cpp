@@ -75,7 +75,7 @@ Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
 /// before.
 std::vector<Tensor> cublas_workspaces(const Plan& plan, MemoryRecorder& recorder) {
     const auto gpu = find_gpu(plan.cluster.gpu);
-    if (plan.cluster.gpu == "cpu" || !gpu) return {};
+    if (plan.cluster.on_cpu() || !gpu) return {};
     const bool hopper = std::atof(gpu->compute_capability.c_str()) >= 9;
     const Bytes bytes = hopper ? 32 * MiB : 8 * MiB + 128 * KiB;
     const MemoryScope scope(MemoryCategory::Buffers);
@@ -118,7 +118,7 @@ Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
     install_meta_allocator();
     install_meta_kernels();
     const auto start = std::chrono::steady_clock::now();
-    const bool cpu = asked.cluster.gpu == "cpu";
+    const bool cpu = asked.cluster.on_cpu();
     Plan plan = asked;
     if (!options.all_micro_batches) {
         PLIMSOLL_TRY(auto enough, enough_micro_batches(asked));

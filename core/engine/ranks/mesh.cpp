@@ -22,11 +22,6 @@ MeshPosition position_of(const Layout& layout, int rank) {
     return position;
 }
 
-int rank_at(const Layout& layout, const MeshPosition& position) {
-    const auto rank = ((position.pp * layout.dp + position.dp) * layout.cp + position.cp) * layout.tp + position.tp;
-    return static_cast<int>(rank);
-}
-
 namespace {
 
 /// The ranks whose position is like `own` but for what `same` lets differ.

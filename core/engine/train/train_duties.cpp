@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/train/generate.h"
 #include "core/engine/train/train_loop.h"
@@ -139,7 +140,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
         if (!told) return told;
     }
     const std::int64_t parameters = count_parameters(plan_.model).total;
-    const auto dtype = std::string(dtype_names[static_cast<std::size_t>(plan_.numerics.dtype)]);
+    const auto dtype = std::string(name_of(plan_.numerics.dtype));
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
     const std::string adapters =
@@ -165,7 +166,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
                     {"buckets", model_.bucket_count()},
                     {"host", host},
                     {"pid", ::getpid()},
-                    {"version", PLIMSOLL_VERSION}};
+                    {"version", version()}};
     if (resumed_from < 0) return tell("start", "Training " + what, std::move(details));
     details["resumed_from"] = resumed_from;
     details["samples"] = samples_;

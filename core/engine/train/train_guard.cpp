@@ -21,7 +21,7 @@ const char* kind_of(GuardFinding finding) {
 }
 
 std::string action_name(GuardAction action) {
-    return std::string(guard_action_names[static_cast<std::size_t>(action)]);
+    return std::string(name_of(action));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::string sentence_of(const std::exception& error) {
 
 /// Null on CPUs.
 Result<Accelerator*> accelerator_for(const Plan& plan, const RankInfo& info) {
-    if (plan.cluster.gpu == "cpu") return nullptr;
+    if (plan.cluster.on_cpu()) return nullptr;
     const auto accelerator = load_accelerator();
     if (!accelerator) {
         return bad_input("the plan trains on {}, but {}", plan.cluster.gpu, accelerator.error().message);

@@ -82,7 +82,7 @@ Result<void> each_stored_weight(const std::filesystem::path& path, const Plan& p
         return bad_input(
             "{} has Meta's names, which are known for llama and mistral and not for {}; convert it to Hugging "
             "Face's first",
-            path.string(), family_names[static_cast<std::size_t>(family)]);
+            path.string(), name_of(family));
     }
     const auto weights =
         meta ? model_weights(checkpoint, meta_embedding, {names.body, "tok_embeddings", "layers", "norm", "output"})

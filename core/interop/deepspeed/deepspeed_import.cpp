@@ -140,7 +140,7 @@ void read_optimizer(const Reader& read, Plan& plan, std::vector<std::string>& no
         notes.push_back(
             fmt::format("optimizer.type {} has no counterpart: the plan keeps optimizer.kind {}, and the "
                         "file's block is kept.",
-                        type, optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
+                        type, name_of(optimizer.kind)));
     }
     optimizer.weight_decay = 0;
     read.number("optimizer.params.lr", optimizer.lr);
@@ -199,7 +199,7 @@ void read_scheduler(const Reader& read, Plan& plan, std::vector<std::string>& no
         notes.push_back(
             fmt::format("scheduler.type {} has no counterpart: the plan keeps lr.kind {}, and the file's "
                         "block is kept.",
-                        type, lr_kind_names[static_cast<std::size_t>(lr.kind)]));
+                        type, name_of(lr.kind)));
         return;
     }
     if (peak > 0) lr.warmup_start_ratio = low / peak;
@@ -216,7 +216,7 @@ void read_precision(const Reader& read, Plan& plan) {
     const std::string gradients = read.text("data_types.grad_accum_dtype");
     numerics.fp32_gradients = numerics.dtype != Dtype::Fp32 && (gradients == "fp32" || gradients == "float32");
     const std::string_view own =
-        numerics.fp32_gradients ? "fp32" : dtype_names[static_cast<std::size_t>(numerics.dtype)];
+        numerics.fp32_gradients ? "fp32" : name_of(numerics.dtype);
     const std::string reduced = lower(read.text("communication_data_type"));
     numerics.reduce_dtype = ReduceDtype::Gradient;
     for (std::size_t i = 1; i < reduce_dtype_names.size(); ++i) {

@@ -28,7 +28,7 @@ Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& note
     if (numerics.loss_scale == 0 && numerics.loss_scale_policy != LossScalePolicy::DeepSpeed) {
         notes.push_back(fmt::format(
             "The loss scale goes by DeepSpeed's rules there, not by those of numerics.loss_scale_policy {}.",
-            loss_scale_policy_names[static_cast<std::size_t>(numerics.loss_scale_policy)]));
+            name_of(numerics.loss_scale_policy)));
     }
     return {{"enabled", true},
             {"loss_scale", numerics.loss_scale},
@@ -43,7 +43,7 @@ Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& note
 
 void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
     const Numerics& numerics = plan.numerics;
-    const std::string_view dtype = dtype_names[static_cast<std::size_t>(numerics.dtype)];
+    const std::string_view dtype = name_of(numerics.dtype);
     const std::string_view gradients = numerics.fp32_gradients ? "fp32" : dtype;
 
     json["fp16"] = numerics.dtype == Dtype::Fp16 ? fp16(numerics, release, notes) : Json{{"enabled", false}};
@@ -54,7 +54,7 @@ void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release
     if (numerics.dtype == Dtype::Bf16) json["bf16"]["immediate_grad_update"] = false;
     json["communication_data_type"] = numerics.reduce_dtype == ReduceDtype::Gradient
                                           ? gradients
-                                          : reduce_dtype_names[static_cast<std::size_t>(numerics.reduce_dtype)];
+                                          : name_of(numerics.reduce_dtype);
     json["data_types"] = {{"grad_accum_dtype", gradients}};
 }
 

@@ -143,7 +143,7 @@ Json scheduler(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) 
             "one "
             "rate; pass parameter groups.");
     }
-    const std::string_view name = lr_kind_names[static_cast<std::size_t>(plan.lr.kind)];
+    const std::string_view name = name_of(plan.lr.kind);
     if (name.starts_with("deepspeed/")) return own(plan, release, notes);
     Json json = nearest(plan, release, notes);
     if (!is_alike(plan.lr)) {

@@ -9,7 +9,7 @@ namespace plimsoll::deepspeed {
 
 namespace {
 
-std::string_view offload_name(Offload offload) { return offload_names[static_cast<std::size_t>(offload)]; }
+std::string_view offload_name(Offload offload) { return name_of(offload); }
 
 /// That of the stage with the most parameters: the file is the same for all. Even, because stages 1 and 2 split the
 /// all-gather bucket in two.
@@ -72,7 +72,7 @@ Json zero_optimization(const Plan& plan, Notes& notes) {
             fmt::format("ZeRO stage 1 is exported in place of stage 0: DeepSpeed's stage 0 does not train {} correctly "
                         "(DeepSpeed pull "
                         "requests 8393 and 7839). The mathematics is the same, the optimizer states are sharded.",
-                        dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]));
+                        name_of(plan.numerics.dtype)));
     }
     Json zero{{"stage", stage}};
     if (stage == 0) return zero;

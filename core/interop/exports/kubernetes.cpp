@@ -12,7 +12,7 @@ constexpr std::string_view image = "IMAGE";
 Json container(const Plan& plan, std::string_view name, Json command) {
     const Cluster& cluster = plan.cluster;
     Json limits{{"cpu", std::to_string(cpus_per_rank(plan) * cluster.gpus_per_node)}};
-    if (!on_cpu(plan)) limits["nvidia.com/gpu"] = std::to_string(cluster.gpus_per_node);
+    if (!plan.cluster.on_cpu()) limits["nvidia.com/gpu"] = std::to_string(cluster.gpus_per_node);
     return {{"name", name},
             {"image", image},
             {"command", std::move(command)},

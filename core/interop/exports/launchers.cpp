@@ -91,7 +91,7 @@ Result<ExportedText> srun(const Plan& plan) {
     line.joined("--nodes", std::to_string(cluster.nodes))
         .joined("--ntasks-per-node", std::to_string(cluster.gpus_per_node))
         .joined("--cpus-per-task", std::to_string(cpus_per_rank(plan)));
-    if (!on_cpu(plan)) line.joined("--gpus-per-node", std::to_string(cluster.gpus_per_node));
+    if (!plan.cluster.on_cpu()) line.joined("--gpus-per-node", std::to_string(cluster.gpus_per_node));
     line.words(fmt::format("python {}", script));
     out.notes.push_back(
         "Slurm names ranks SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS: plimsoll-worker reads them, torch needs RANK, "
@@ -119,7 +119,7 @@ Result<ExportedText> sbatch(const Plan& plan) {
         "#SBATCH --exclusive\n"
         "#SBATCH --requeue\n"
         "#SBATCH --signal=B:USR1@120\n\n",
-        name, cluster.nodes, on_cpu(plan) ? "" : fmt::format("#SBATCH --gpus-per-node={}\n", cluster.gpus_per_node),
+        name, cluster.nodes, plan.cluster.on_cpu() ? "" : fmt::format("#SBATCH --gpus-per-node={}\n", cluster.gpus_per_node),
         cpus_per_rank(plan) * cluster.gpus_per_node, name);
     text += "set -euo pipefail\n";
     text += "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n";
@@ -147,7 +147,7 @@ Result<ExportedText> environment(const Plan& plan) {
         "MASTER_PORT=29500\n"
         "OMP_NUM_THREADS={}\n",
         cpus_per_rank(plan));
-    if (on_cpu(plan)) {
+    if (plan.cluster.on_cpu()) {
         out.notes.push_back("The ranks are on the CPU and talk by Gloo: NCCL has no part in it.");
         out.text = std::move(text);
         return out;

@@ -80,7 +80,7 @@ void schedule_of_stages(CommandLine& line, const Layout& layout, Notes& notes) {
         notes.push_back(
             fmt::format("layout.schedule {} is not in {}: its schedules are 1f1b and interleaved-1f1b; 1f1b "
                         "runs.",
-                        schedule_names[static_cast<std::size_t>(layout.schedule)], megatron_name));
+                        name_of(layout.schedule), megatron_name));
     }
     if (layout.split == Split::Balanced) {
         notes.push_back(
@@ -168,7 +168,7 @@ void megatron_optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
     }
     if (wanted.kind != OptimizerKind::Sgd && wanted.kind != OptimizerKind::AdamW) {
         notes.push_back(fmt::format("optimizer.kind {} is not in {}: adam stands in its place.",
-                                    optimizer_names[static_cast<std::size_t>(wanted.kind)], megatron_name));
+                                    name_of(wanted.kind), megatron_name));
     }
     line.number("--lr", peak_learning_rate(plan))
         .number("--weight-decay", wanted.weight_decay)
@@ -226,7 +226,7 @@ void megatron_learning_rate(CommandLine& line, const Plan& plan, Notes& notes) {
     }
     if (!alike) {
         notes.push_back(fmt::format("Megatron-LM has no schedule like lr.kind {}: {} is the nearest.",
-                                    lr_kind_names[static_cast<std::size_t>(lr.kind)], style));
+                                    name_of(lr.kind), style));
     }
 }
 

@@ -48,7 +48,7 @@ std::string_view schedule_word(const Layout& layout, Notes& notes) {
             break;
     }
     notes.push_back(fmt::format("layout.schedule {} is not in {}: 1F1B stands in its place.",
-                                schedule_names[static_cast<std::size_t>(layout.schedule)], torchtitan_name));
+                                name_of(layout.schedule), torchtitan_name));
     return "1F1B";
 }
 
@@ -103,7 +103,7 @@ Json torchtitan_learning_rate(const Plan& plan, Notes& notes) {
     }
     if (!alike) {
         notes.push_back(fmt::format("torchtitan has no schedule like lr.kind {}: {} is the nearest.",
-                                    lr_kind_names[static_cast<std::size_t>(lr.kind)],
+                                    name_of(lr.kind),
                                     json["decay_type"].get<std::string>()));
     }
     return json;
@@ -148,7 +148,7 @@ Json torchtitan_recompute(const Layout& layout, Notes& notes) {
     }
     notes.push_back(
         fmt::format("layout.recompute {} is not in torchtitan: selective_ac_option \"op\" keeps what is dear to make.",
-                    recompute_names[static_cast<std::size_t>(layout.recompute)]));
+                    name_of(layout.recompute)));
     return {{"mode", "selective"}, {"selective_ac_option", "op"}};
 }
 
@@ -214,7 +214,7 @@ Result<ExportedText> torchtitan_toml(const Plan& plan) {
                             {"implementation", "fused"}};
     if (optimizer.kind != OptimizerKind::AdamW) {
         out.notes.push_back(fmt::format("optimizer.kind {} is not in torchtitan: AdamW stands in its place.",
-                                        optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
+                                        name_of(optimizer.kind)));
     }
     out.text = to_toml(json);
     return out;
@@ -247,7 +247,7 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
         "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, "
         "{}), "
         "eps {}, weight_decay {} in optimizer.param_groups.",
-        optimizer_names[static_cast<std::size_t>(plan.optimizer.kind)], digits(peak_learning_rate(plan)),
+        name_of(plan.optimizer.kind), digits(peak_learning_rate(plan)),
         digits(plan.optimizer.beta1), digits(plan.optimizer.beta2), digits(plan.optimizer.eps),
         digits(plan.optimizer.weight_decay)));
     out.text = line.text();

@@ -58,7 +58,7 @@ Result<CheckpointCounts> count_checkpoint(const fs::path& path) {
     }
     CheckpointCounts counts;
     static_cast<DtypeCounts&>(counts) = counter.counts();
-    counts.kind = checkpoint_kind_names[static_cast<std::size_t>(checkpoint.kind)];
+    counts.kind = name_of(checkpoint.kind);
     counts.place = checkpoint.path;
     counts.files = checkpoint.files;
     counts.step = checkpoint.step;

@@ -12,7 +12,7 @@ void check_recomputation(Problems& problems, const Layout& layout) {
         problems.add("layout.recompute_every",
                      "layout.recompute_every {} picks layers to recompute in full, but layout.recompute is {}; set it "
                      "to 1 or layout.recompute to full",
-                     layout.recompute_every, recompute_names[static_cast<std::size_t>(layout.recompute)]);
+                     layout.recompute_every, name_of(layout.recompute));
     }
     if (layout.recompute_stages > 0 && layout.recompute == Recompute::None) {
         problems.add(
@@ -70,7 +70,7 @@ void check_activations(Problems& problems, const Plan& plan) {
     check_loss_chunks(problems, plan);
     check_schedule_file(problems, plan.layout);
     check_split(problems, plan);
-    if (plan.layout.offload_activations && plan.cluster.gpu == "cpu") {
+    if (plan.layout.offload_activations && plan.cluster.on_cpu()) {
         problems.add("layout.offload_activations",
                      "layout.offload_activations moves activations from the GPU to the host, but cluster.gpu is cpu; "
                      "set it to false");

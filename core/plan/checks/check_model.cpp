@@ -5,8 +5,6 @@ namespace plimsoll {
 
 namespace {
 
-std::string_view name_of(Family family) { return family_names[static_cast<std::size_t>(family)]; }
-
 void check_heads(Problems& problems, const Model& model) {
     if (model.head_dim == 0 && model.hidden_size % model.num_heads != 0) {
         problems.add("model.num_heads",
@@ -70,7 +68,7 @@ void check_family(Problems& problems, const Model& model) {
     need_choice("model.norm", norm_names, model.norm, gpt2 ? Norm::LayerNorm : Norm::RmsNorm);
     need_choice("model.position", position_names, model.position, position);
 
-    const std::string_view activation = activation_names[static_cast<std::size_t>(model.activation)];
+    const std::string_view activation = name_of(model.activation);
     if (gpt2 && model.gated_mlp()) need("model.activation", activation, "gelu or relu");
     if (t5 && model.activation == Activation::SwiGlu) need("model.activation", activation, "relu, gelu or geglu");
     if (!gpt2 && !t5) need_choice("model.activation", activation_names, model.activation, Activation::SwiGlu);

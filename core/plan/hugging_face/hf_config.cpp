@@ -220,7 +220,7 @@ Model read_llama_like(Config& config, const Defaults& missing) {
 std::string name_of(Config& config, const Model& model) {
     const std::string name = std::filesystem::path(config.text("_name_or_path", "")).filename().string();
     if (!name.empty() && name.size() <= 200 && name.find('\0') == std::string::npos) return name;
-    return fmt::format("{} {}", family_names[static_cast<std::size_t>(model.family)],
+    return fmt::format("{} {}", name_of(model.family),
                        format_short(static_cast<double>(count_parameters(model).total)));
 }
 

@@ -28,7 +28,7 @@ Result<void> fits_plan(const PipelineSchedule& schedule, const Plan& plan) {
     return bad_input("{} (layout.schedule_file) lays {} chunk{} on a rank{}, but layout.schedule {} does not; {}", file,
                      schedule.chunks, schedule.chunks == 1 ? "" : "s",
                      schedule.placement == Placement::V ? ", folded" : "",
-                     schedule_names[static_cast<std::size_t>(layout.schedule)], cure);
+                     name_of(layout.schedule), cure);
 }
 
 }  // namespace

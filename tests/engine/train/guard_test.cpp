@@ -255,7 +255,7 @@ TEST_P(Scaled, Fp16ConvergesFromAScaleThatIsTooHigh) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Scaled, ::testing::Values(LossScalePolicy::DeepSpeed, LossScalePolicy::PyTorch, LossScalePolicy::Guide),
-    [](const auto& each) { return std::string(loss_scale_policy_names[static_cast<std::size_t>(each.param)]); });
+    [](const auto& each) { return std::string(name_of(each.param)); });
 
 }  // namespace
 }  // namespace plimsoll::testing

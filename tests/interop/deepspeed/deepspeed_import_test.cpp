@@ -86,7 +86,7 @@ TEST(DeepSpeedImportTest, FiveHundredRandomPlansComeBackInWhatDeepSpeedCanSay) {
             EXPECT_EQ(back.optimizer.weight_decay, plan.optimizer.weight_decay);
         }
         schedules.insert(exported->json.at("scheduler").at("type"));
-        if (lr_kind_names[static_cast<std::size_t>(plan.lr.kind)].starts_with("deepspeed/")) {
+        if (name_of(plan.lr.kind).starts_with("deepspeed/")) {
             EXPECT_EQ(back.lr.kind, plan.lr.kind);
             ++own;
         }
