@@ -35,8 +35,7 @@ void add_parts(py::module_& module) {
     py::class_<Term>(module, "Term", "One line of the breakdown.")
         .def_readonly("key", &Term::key, "Stable name: \"master_weights\"")
         .def_readonly("name", &Term::name, "For a person")
-        .def_property_readonly("category",
-                               [](const Term& term) { return name_of(term.category); })
+        .def_property_readonly("category", [](const Term& term) { return name_of(term.category); })
         .def_readonly("bytes", &Term::bytes)
         .def_readonly("formula", &Term::formula, "Symbols, then this plan's own numbers")
         .def_readonly("source", &Term::source, "Paper, project or measurement")

@@ -7,6 +7,7 @@
 #include "app/cli/reports/doctor_report.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/doctor/examine.h"
 #include "core/plan/plan_io.h"
 

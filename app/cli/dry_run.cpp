@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll dry-run: a training step of any rank without its memory, allocation by allocation.
+#include "core/base/json.h"
 #include "core/run/dry_run_process.h"
 
 #include <charconv>
@@ -72,7 +73,8 @@ Result<Bytes> for_tensors(const Plan& plan) {
 }
 
 Result<int> dry_run(DryRunArguments& arguments) {
-    PLIMSOLL_TRY(const auto plan, arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); }));
+    PLIMSOLL_TRY(const auto plan,
+                 arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); }));
     PLIMSOLL_CHECK(parse_allocator_settings(arguments.allocator_settings));
     PLIMSOLL_TRY(const auto ranks, ranks_of(plan, arguments.rank));
     PLIMSOLL_TRY(const auto capacity, for_tensors(plan));

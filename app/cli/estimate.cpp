@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll estimate: training memory per rank, term by term.
 #include "core/estimate/estimate.h"
+#include "core/base/json.h"
 
 #include <optional>
 
@@ -59,7 +60,8 @@ std::string call_with(const EstimateArguments& arguments, const std::vector<std:
 }
 
 Result<int> estimate(EstimateArguments& arguments) {
-    PLIMSOLL_TRY(const auto plan, arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); }));
+    PLIMSOLL_TRY(const auto plan,
+                 arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); }));
     const auto framework = find_framework(arguments.framework);
     if (!framework)
         return bad_input("no framework is called \"{}\"; known are {}", arguments.framework,

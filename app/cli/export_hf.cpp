@@ -57,8 +57,8 @@ Result<int> export_to_peft(const ExportHfArguments& arguments) {
     say(fmt::format(
         "the adapters of {} of run {} are in {}: {} numbers; load them with "
         "PeftModel.from_pretrained(base, \"{}\"), the base being {}\n",
-        found.checkpoint.filename().string(), found.run.name(), out, format_count(adapter_parameters(found.plan)),
-        out, base.empty() ? "the model's initial weights" : base));
+        found.checkpoint.filename().string(), found.run.name(), out, format_count(adapter_parameters(found.plan)), out,
+        base.empty() ? "the model's initial weights" : base));
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_import.h"
 #include "core/interop/deepspeed/process_config.h"
 #include "core/interop/model_files/checkpoint_counts.h"
@@ -151,8 +152,7 @@ std::string checkpoint_report(const CheckpointCounts& counts) {
 
 Result<int> import_checkpoint(const ImportArguments& arguments) {
     PLIMSOLL_TRY(const auto counts, count_checkpoint(arguments.config));
-    const auto written =
-        report_counts(arguments, counts, counts.config, checkpoint_report(counts), to_json(counts));
+    const auto written = report_counts(arguments, counts, counts.config, checkpoint_report(counts), to_json(counts));
     if (written && counts.kind != "safetensors") {
         note(fmt::format(
             "a run starts from these weights with --set model.weights={}; the optimizer's states are not taken",

@@ -4,6 +4,7 @@
 
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/lessons/lesson.h"
 #include "core/plan/plan_io.h"
 
@@ -70,8 +71,7 @@ Result<int> lessons(const LessonsArguments& arguments) {
         return list(arguments.json);
     }
     PLIMSOLL_TRY(const auto lesson, make_lesson(arguments.name));
-    if (!arguments.plan_file.empty())
-        PLIMSOLL_CHECK(save_plan(arguments.plan_file, lesson.plan));
+    if (!arguments.plan_file.empty()) PLIMSOLL_CHECK(save_plan(arguments.plan_file, lesson.plan));
     say(arguments.json ? to_json(lesson).dump(2) + "\n" : lesson_text(lesson));
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/interop/deepspeed/facts/deepspeed_schema.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 #include "core/plan/plan_io.h"

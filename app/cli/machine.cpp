@@ -2,6 +2,7 @@
 // plimsoll machine: what this machine has.
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/plan/gpu.h"
 
 namespace plimsoll::cli {

@@ -62,8 +62,7 @@ Result<Plan> with_pipeline_options(Plan plan, const PipelineArguments& arguments
     const auto layers = (plan.model.encoder_decoder() ? 2 : 1) * plan.model.num_layers;
     if (stages > static_cast<double>(layers))
         return bad_input(
-            "{} stages x {} chunks are more than the {} layers of the model, and each needs one; take at most {} "
-            "stages "
+            "{} stages x {} chunks are more than the {} layers of the model, and each needs one; take at most {} stages "
             "with these chunks, or {} chunks with these stages",
             plan.layout.pp, chunks_per_rank(plan), layers, std::max<std::int64_t>(1, layers / chunks_per_rank(plan)),
             std::max<std::int64_t>(1, layers / plan.layout.pp));

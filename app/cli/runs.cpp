@@ -6,7 +6,8 @@
 
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
-#include "core/run/clock.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/run/run_folder.h"
 
 namespace plimsoll::cli {

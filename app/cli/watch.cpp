@@ -8,6 +8,7 @@
 #include "app/cli/reports/watch_view.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/interrupt.h"
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 
 namespace plimsoll::cli {

@@ -13,6 +13,7 @@
 
 #include "app/worker/fatal_signals.h"
 #include "app/worker/worker_dry_run.h"
+#include "core/base/json.h"
 #include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/ranks/rank_info.h"
@@ -94,8 +95,7 @@ void on_stop_signal(int) { stop_requested = true; }
 int main(int argc, char** argv) {
     CLI::App app(
         "One rank of a training run. The rank comes from RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT\n"
-        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR "
-        "and\n"
+        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR and\n"
         "MASTER_PORT of a store. SIGTERM ends the run after the current step, with a checkpoint.\n",
         "plimsoll-worker");
     std::string run;

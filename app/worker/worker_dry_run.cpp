@@ -41,7 +41,8 @@ Result<Json> dry_run(const DryRunArguments& arguments) {
     PLIMSOLL_TRY(const auto json, parse_json(text, "the plan on standard input"));
     // Either a plan, or a plan with what a real step found.
     const bool with_routing = json.is_object() && json.contains("routing") && json.contains("plan");
-    PLIMSOLL_TRY(const auto loaded, plan_from_json(with_routing ? json.at("plan") : json, "the plan on standard input"));
+    PLIMSOLL_TRY(const auto loaded,
+                 plan_from_json(with_routing ? json.at("plan") : json, "the plan on standard input"));
     PLIMSOLL_TRY(const auto settings, parse_allocator_settings(arguments.allocator_settings));
 
     Json ranks = Json::array();

@@ -44,6 +44,10 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     }
     template <class U>
     using AsBase = decltype(as_base(std::declval<U>()));
+    /// A copy is none of these: T may itself be made of a Result (bool, for one).
+    template <class U>
+    static constexpr bool makes_this =
+        !std::same_as<std::remove_cvref_t<U>, Result> && std::is_constructible_v<Base, AsBase<U>>;
 
     template <class Self, class Next>
     static auto chain(Self&& self, Next&& next) {
@@ -62,7 +66,7 @@ public:
 
     /// From a value, an error (`bad_input(…)`), or a Result whose value converts to T.
     template <class U = T>
-        requires(!std::same_as<std::remove_cvref_t<U>, Result> && std::is_constructible_v<Base, AsBase<U>>)
+    requires makes_this<U>
     explicit(!std::is_convertible_v<AsBase<U>, Base>) Result(U&& from) : Base(as_base(std::forward<U>(from))) {}
 
     /// The Result of `next`, which gets the value, or this error. (That of tl::expected knows no derived class.)
@@ -96,15 +100,15 @@ inline int exit_code(const Error& error) { return error.kind == Error::Kind::Bad
 #define PLIMSOLL_JOIN_TOKENS(left, right) left##right
 #define PLIMSOLL_JOIN(left, right) PLIMSOLL_JOIN_TOKENS(left, right)
 
-#define PLIMSOLL_TRY_NAMED(result, declaration, ...)                                          \
-    auto&& result = __VA_ARGS__;                                                              \
-    if (!result) return tl::unexpected(std::forward<decltype(result)>(result).error());       \
+#define PLIMSOLL_TRY_NAMED(result, declaration, ...)                                    \
+    auto&& result = __VA_ARGS__;                                                        \
+    if (!result) return tl::unexpected(std::forward<decltype(result)>(result).error()); \
     declaration = *std::forward<decltype(result)>(result)
 
-#define PLIMSOLL_CHECK_NAMED(result, ...)                                                                       \
-    do {                                                                                                        \
-        if (auto&& result = __VA_ARGS__; !result)                                                               \
-            return tl::unexpected(std::forward<decltype(result)>(result).error());                              \
+#define PLIMSOLL_CHECK_NAMED(result, ...)                                          \
+    do {                                                                           \
+        if (auto&& result = __VA_ARGS__; !result)                                  \
+            return tl::unexpected(std::forward<decltype(result)>(result).error()); \
     } while (false)
 
 /// Declares a variable with the value of a Result, or returns the error from the function that it stands in:

@@ -58,8 +58,8 @@ Result<std::optional<PeakRecord>> record_peak(const RunFolder& run) {
     const auto record = measure_peak(run);
     if (!record || !*record) return record;
     PLIMSOLL_CHECK(write_json(path_of(run), {{"device", (*record)->device},
-                                                   {"estimated_bytes", (*record)->estimated},
-                                                   {"measured_bytes", (*record)->measured}}));
+                                             {"estimated_bytes", (*record)->estimated},
+                                             {"measured_bytes", (*record)->measured}}));
     return record;
 }
 

@@ -292,7 +292,8 @@ private:
             for (const TorchFile& file : models_) {
                 const auto fragments = file.pickle().find(file.pickle().root(), "frozen_param_fragments");
                 const auto value = fragments ? file.pickle().find(*fragments, *name) : std::nullopt;
-                PLIMSOLL_TRY(auto part, value ? file.tensor(*value, std::string(*name)) : std::optional<StoredTensor>());
+                PLIMSOLL_TRY(auto part,
+                             value ? file.tensor(*value, std::string(*name)) : std::optional<StoredTensor>());
                 if (!part) return damaged("{} is frozen and missing", *name);
                 if (stage < 3) {
                     tensor = std::move(*part);

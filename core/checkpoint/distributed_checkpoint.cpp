@@ -77,8 +77,7 @@ private:
             PLIMSOLL_TRY(const auto size, size_of(std::string(*path)));
             const auto at = static_cast<std::uint64_t>(*begin), bytes = static_cast<std::uint64_t>(*length);
             if (at > size || bytes > size - at)
-                return damaged("{} would have {} bytes from byte {} of {}, which has {}", *fqn, bytes, at, *path,
-                               size);
+                return damaged("{} would have {} bytes from byte {} of {}, which has {}", *fqn, bytes, at, *path, size);
             auto stored = std::make_shared<StoredBytes>();
             *stored = {folder_ / *path, at, bytes};
             const auto offset = pickle_.find(entries[i], "offset");

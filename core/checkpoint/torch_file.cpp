@@ -78,9 +78,7 @@ Result<TorchFile> TorchFile::open(const std::filesystem::path& path) {
         PLIMSOLL_CHECK(file.read(begin.data(), begin.size(), 0));
         if (std::string_view(begin.data(), begin.size()) == old_magic) {
             return bad_input(
-                "{} is in the format that torch.save wrote before PyTorch 1.6; load it and save it again with a "
-                "current "
-                "PyTorch",
+                "{} is in the format that torch.save wrote before PyTorch 1.6; load it and save it again with a current PyTorch",
                 path.string());
         }
     }
@@ -92,8 +90,7 @@ Result<TorchFile> TorchFile::open(const std::filesystem::path& path, std::uint64
     const std::string what = path.string();
     PLIMSOLL_TRY(const auto entries, read_zip_directory(file, begin, bytes, what));
     // torch.serialization.set_crc32_options(False) writes 0 for every one.
-    const bool summed =
-        std::any_of(entries.begin(), entries.end(), [](const ZipEntry& each) { return each.crc != 0; });
+    const bool summed = std::any_of(entries.begin(), entries.end(), [](const ZipEntry& each) { return each.crc != 0; });
     TorchFile torch;
     torch.path_ = path;
     for (const ZipEntry& entry : entries) {

@@ -109,8 +109,7 @@ Result<void> split(Corpus& corpus, const Data& data) {
     if (size == 0) return bad_input("{} (data.path) is empty; give text to learn from", data.path);
     if (size < window) {
         return bad_input(
-            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give "
-            "a "
+            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give a "
             "longer text or set data.sequence_length to {} or less",
             data.path, format_count(static_cast<std::int64_t>(size)), format_count(static_cast<std::int64_t>(window)),
             format_count(static_cast<std::int64_t>(size) - 1));

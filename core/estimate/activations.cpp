@@ -8,7 +8,6 @@
 namespace plimsoll {
 namespace {
 
-
 /// Sizes of the ops of one layer on one rank, as in the header's table.
 struct Sizes {
     explicit Sizes(const Plan& plan)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/estimate/estimate.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
@@ -6,12 +7,8 @@ namespace plimsoll {
 namespace {
 
 Json to_json(const Term& term) {
-    return {{"key", term.key},
-            {"name", term.name},
-            {"category", name_of(term.category)},
-            {"bytes", term.bytes},
-            {"formula", term.formula},
-            {"source", term.source}};
+    return {{"key", term.key},     {"name", term.name},       {"category", name_of(term.category)},
+            {"bytes", term.bytes}, {"formula", term.formula}, {"source", term.source}};
 }
 
 Json to_json(const std::vector<Term>& terms) {

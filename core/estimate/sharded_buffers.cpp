@@ -63,8 +63,7 @@ std::string sharded_buffers_text(const Plan& plan, const Slice& slice, const Sha
         return fmt::format("in a layer's backward {} of gradients in buckets of up to {} MiB",
                            number(buffers.in_backward), plan.training.bucket_mib);
     return fmt::format(
-        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: {} and "
-        "the "
+        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: {} and the "
         "gradients of one or two of {} parameters",
         number(buffers.at_loss), number(buffers.in_backward),
         plan.layout.offload_parameters == Offload::None ? "two layers' weights" : "a layer's weights",

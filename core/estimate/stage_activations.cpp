@@ -179,9 +179,7 @@ void activation_terms(const Plan& plan, const LayerActivations& layer, const Sli
         if (plan.layout.offload_activations)
             text = fmt::format("at most two layers on their way = min(2 × {}, {}); all wait in host memory: {}",
                                number(stage.largest), number(stage.kept), text);
-        return Words{recomputes
-                         ? fmt::format("Activations (recompute {})", name_of(mode))
-                         : "Activations",
+        return Words{recomputes ? fmt::format("Activations (recompute {})", name_of(mode)) : "Activations",
                      fmt::format("{}; a {}layer: {}", text, recomputes && counts.whole() > 0 ? "recomputed " : "",
                                  layer_written_out(plan, recomputes ? mode : Recompute::None)),
                      korthikanti};

@@ -24,7 +24,9 @@ inline constexpr std::array<std::string_view, 3> position_names{"learned", "rota
 /// Relu and Gelu have two MLP matrices, SwiGlu and GeGlu three.
 enum class Activation { Gelu, Relu, SwiGlu, GeGlu };
 inline constexpr std::array<std::string_view, 4> activation_names{"gelu", "relu", "swiglu", "geglu"};
-inline constexpr std::string_view name_of(Activation activation) { return activation_names[static_cast<std::size_t>(activation)]; }
+inline constexpr std::string_view name_of(Activation activation) {
+    return activation_names[static_cast<std::size_t>(activation)];
+}
 
 /// Where a layer's norms stand, with x the residual stream and f attention or the MLP.
 enum class NormPlacement {
@@ -34,7 +36,9 @@ enum class NormPlacement {
     DeepNorm,  ///< norm(a x + f(x)), a = (2 layers)^(1/4), with initial weights of its own (Wang 2022)
 };
 inline constexpr std::array<std::string_view, 4> norm_placement_names{"pre", "post", "sandwich", "deepnorm"};
-inline constexpr std::string_view name_of(NormPlacement placement) { return norm_placement_names[static_cast<std::size_t>(placement)]; }
+inline constexpr std::string_view name_of(NormPlacement placement) {
+    return norm_placement_names[static_cast<std::size_t>(placement)];
+}
 
 /// Initial weights of matrices (core/engine/model/init.h).
 enum class Init {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/plan/model.h"
 
 namespace plimsoll {
@@ -29,7 +29,9 @@ enum class Schedule { GPipe, OneFOneB, Interleaved, BreadthFirst, ZbH1, ZbH2, Zb
 inline constexpr std::array<std::string_view, 12> schedule_names{
     "gpipe", "1f1b", "interleaved-1f1b", "breadth-first", "zb-h1",     "zb-h2", "zb-1p",
     "zb-2p", "zb-v", "v-half",           "v-min",         "dualpipe-v"};
-inline constexpr std::string_view name_of(Schedule schedule) { return schedule_names[static_cast<std::size_t>(schedule)]; }
+inline constexpr std::string_view name_of(Schedule schedule) {
+    return schedule_names[static_cast<std::size_t>(schedule)];
+}
 
 /// Activations that a layer computes again in the backward pass instead of keeping them.
 enum class Recompute {
@@ -39,7 +41,9 @@ enum class Recompute {
     Mlp,        ///< the norms and the MLP but for its last product; of attention no product
 };
 inline constexpr std::array<std::string_view, 4> recompute_names{"none", "selective", "full", "mlp"};
-inline constexpr std::string_view name_of(Recompute recompute) { return recompute_names[static_cast<std::size_t>(recompute)]; }
+inline constexpr std::string_view name_of(Recompute recompute) {
+    return recompute_names[static_cast<std::size_t>(recompute)];
+}
 /// By Recompute.
 template <class T>
 using ByRecompute = std::array<T, recompute_names.size()>;
@@ -90,17 +94,23 @@ inline constexpr std::string_view name_of(Dtype dtype) { return dtype_names[stat
 
 enum class Attention { Eager, Flash };
 inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash"};
-inline constexpr std::string_view name_of(Attention attention) { return attention_names[static_cast<std::size_t>(attention)]; }
+inline constexpr std::string_view name_of(Attention attention) {
+    return attention_names[static_cast<std::size_t>(attention)];
+}
 
 /// The dtype in which gradients travel between data-parallel ranks.
 enum class ReduceDtype { Gradient, Fp32, Bf16, Fp16 };
 inline constexpr std::array<std::string_view, 4> reduce_dtype_names{"gradient", "fp32", "bf16", "fp16"};
-inline constexpr std::string_view name_of(ReduceDtype dtype) { return reduce_dtype_names[static_cast<std::size_t>(dtype)]; }
+inline constexpr std::string_view name_of(ReduceDtype dtype) {
+    return reduce_dtype_names[static_cast<std::size_t>(dtype)];
+}
 
 /// Who decides the fp16 loss scale (core/control/loss_scaler.h).
 enum class LossScalePolicy { DeepSpeed, PyTorch, Guide };
 inline constexpr std::array<std::string_view, 3> loss_scale_policy_names{"deepspeed", "pytorch", "guide"};
-inline constexpr std::string_view name_of(LossScalePolicy policy) { return loss_scale_policy_names[static_cast<std::size_t>(policy)]; }
+inline constexpr std::string_view name_of(LossScalePolicy policy) {
+    return loss_scale_policy_names[static_cast<std::size_t>(policy)];
+}
 
 struct Numerics {
     Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward; masters are fp32
@@ -124,7 +134,9 @@ struct Numerics {
 
 enum class OptimizerKind { AdamW, Lamb, Sgd, AdamW8bit, Adafactor };
 inline constexpr std::array<std::string_view, 5> optimizer_names{"adamw", "lamb", "sgd", "adamw-8bit", "adafactor"};
-inline constexpr std::string_view name_of(OptimizerKind kind) { return optimizer_names[static_cast<std::size_t>(kind)]; }
+inline constexpr std::string_view name_of(OptimizerKind kind) {
+    return optimizer_names[static_cast<std::size_t>(kind)];
+}
 
 /// The norm by which a gradient is judged too large and clipped.
 enum class ClipRule {
@@ -237,7 +249,9 @@ struct LrSchedule {
 
 enum class GuardDetector { Off, Sigma, Mad, ZClip };
 inline constexpr std::array<std::string_view, 4> guard_detector_names{"off", "sigma", "mad", "zclip"};
-inline constexpr std::string_view name_of(GuardDetector detector) { return guard_detector_names[static_cast<std::size_t>(detector)]; }
+inline constexpr std::string_view name_of(GuardDetector detector) {
+    return guard_detector_names[static_cast<std::size_t>(detector)];
+}
 
 /// The gradient guard (core/control/gradient_guard.h). Steps that are not finite are skipped in any case.
 struct Guard {
@@ -313,7 +327,7 @@ struct Plan {
     Adapter adapter;
 
     /// The document that the plan was read from: to_json() writes back keys that this version does not know.
-    Json source = Json::object();
+    KeptJson source;
 
     /// Compares what the plan means, not the document it came from.
     bool operator==(const Plan& other) const;

@@ -2,6 +2,7 @@
 #include "core/plan/plan_io.h"
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/presets.h"
 
@@ -94,7 +95,7 @@ Result<LoadedPlan> load_plan(const std::filesystem::path& path) {
 }
 
 Json to_json(const Plan& plan) {
-    Json json = plan.source.is_object() ? plan.source : Json::object();
+    Json json = plan.source->is_object() ? *plan.source : Json::object();
     json["plimsoll"] = plan_version;
     JsonWriter writer(json);
     Plan copy = plan;

@@ -6,6 +6,7 @@
 #include <map>
 #include <system_error>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/parameters.h"

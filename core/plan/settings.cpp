@@ -2,6 +2,7 @@
 // "layout.dp=4": one field of a plan by its dotted key.
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/plan_io.h"

@@ -40,8 +40,7 @@ Result<void> trainable_layout(const Plan& plan) {
     const Layout& layout = plan.layout;
     if (layout.zero_stage > most_zero_stage(plan)) {
         return bad_input(
-            "this version trains adapters under layout.zero_stage 0 to 2 (estimate and export know 3): set it to 2, "
-            "and "
+            "this version trains adapters under layout.zero_stage 0 to 2 (estimate and export know 3): set it to 2, and "
             "split the weights with layout.tp or layout.pp where they do not fit");
     }
     const std::int64_t pieces = 2 * layout.cp, length = plan.data.sequence_length;

@@ -68,9 +68,7 @@ std::vector<Change> changes_of(const PlanRequest& request, const Candidate& best
         to.recompute = static_cast<Recompute>(i);
         if (to.recompute != Recompute::Full) to.recompute_every = 1;
         if (to.recompute == Recompute::None) to.recompute_stages = 0;
-        all.push_back({fmt::format("recomputation {} instead of {}", recompute_names[i],
-                                   name_of(from.recompute)),
-                       to});
+        all.push_back({fmt::format("recomputation {} instead of {}", recompute_names[i], name_of(from.recompute)), to});
     }
     if (from.tp > 1) {
         Layout to = from;

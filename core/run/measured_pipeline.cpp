@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/json.h"
 #include "core/schedule/timeline_sums.h"
 
 namespace plimsoll {

@@ -8,7 +8,7 @@ namespace plimsoll {
 
 Result<void> merge_adapter(const Plan& plan, const std::filesystem::path& adapter, const std::filesystem::path& out) {
     PLIMSOLL_CHECK(ask_worker({"--merge", adapter.string(), "--out", out.string()}, to_json(plan).dump(),
-                                   "adding an adapter to its model"));
+                              "adding an adapter to its model"));
     return {};
 }
 

@@ -9,9 +9,10 @@
 #include <cmath>
 #include <system_error>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
-#include "core/run/clock.h"
 #include "core/run/run_lock.h"
 
 namespace plimsoll {
@@ -200,13 +201,12 @@ Result<RunState> RunFolder::state() const {
 }
 
 Result<void> RunFolder::write_state(const RunState& state) const {
-    return write_json(path_ / "run.json",
-                      Json{{"status", std::string(name_of(state.status))},
-                           {"reason", state.reason},
-                           {"world_size", state.world_size},
-                           {"supervisor_pid", state.supervisor_pid},
-                           {"started", state.started},
-                           {"ended", state.ended}});
+    return write_json(path_ / "run.json", Json{{"status", std::string(name_of(state.status))},
+                                               {"reason", state.reason},
+                                               {"world_size", state.world_size},
+                                               {"supervisor_pid", state.supervisor_pid},
+                                               {"started", state.started},
+                                               {"ended", state.ended}});
 }
 
 bool RunFolder::live() const { return RunLock::held(lock_path()); }

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/run/run_folder.h"
 

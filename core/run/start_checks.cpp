@@ -43,8 +43,7 @@ Result<void> check_weights(const std::string& place) {
     std::error_code error;
     if (!fs::exists(place, error)) {
         return bad_input(
-            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh "
-            "weights",
+            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh weights",
             place);
     }
     for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {

@@ -55,8 +55,7 @@ Result<int> StoreProcess::port(int wait_ms, Seconds timeout) {
         const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - started_;
         if (waited.count() < timeout) return 0;
         return failed(
-            "the store (plimsoll-worker --store) gave no port within {:g} s; the machine may be overloaded: start "
-            "the run again",
+            "the store (plimsoll-worker --store) gave no port within {:g} s; the machine may be overloaded: start the run again",
             timeout);
     }
     int port = 0;

@@ -14,9 +14,10 @@
 #include <system_error>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
-#include "core/run/clock.h"
 #include "core/run/last_words.h"
 #include "core/run/process.h"
 #include "core/run/run_lock.h"

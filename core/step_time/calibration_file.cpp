@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/base/json.h"
+
 namespace plimsoll {
 
 namespace {
@@ -52,8 +54,7 @@ Result<void> apply_calibration(const std::string& file, Hardware& hardware) {
     const auto what = path.string();
     if (!json.is_object() || json.value("plimsoll_calibration", Json()) != 1)
         return bad_input(
-            "{} is no calibration: \"plimsoll_calibration\": 1 is missing; make one with plimsoll bench "
-            "--calibrate",
+            "{} is no calibration: \"plimsoll_calibration\": 1 is missing; make one with plimsoll bench --calibrate",
             what);
     const auto gpu = json.value("gpu", Json());
     if (gpu != hardware.gpu)

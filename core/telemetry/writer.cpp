@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll {

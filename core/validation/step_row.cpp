@@ -171,8 +171,7 @@ Result<std::vector<StepRow>> read_step_rows(const CsvTable& table, const Unsaid&
         PLIMSOLL_TRY(auto row, settings ? settings_row(table, i) : vtrain_row(table, i, unsaid));
         rows.push_back(std::move(row));
     }
-    if (!settings)
-        PLIMSOLL_CHECK(recompute_where_needed(rows));
+    if (!settings) PLIMSOLL_CHECK(recompute_where_needed(rows));
     return rows;
 }
 

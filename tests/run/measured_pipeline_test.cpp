@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/run/measured_pipeline.h"
+#include "core/base/json.h"
 
 #include "core/plan/plan_io.h"
 #include "core/telemetry/writer.h"

@@ -82,8 +82,7 @@ Result<void> RanPipelineModel::Tail::open() {
 }
 
 Result<std::shared_ptr<const RanPipeline>> RanPipelineModel::Tail::read() {
-    if (!run)
-        PLIMSOLL_CHECK(open());
+    if (!run) PLIMSOLL_CHECK(open());
     PLIMSOLL_CHECK(records->poll());
     const std::optional<std::uint64_t> step = records->last_step();
     if (!step)

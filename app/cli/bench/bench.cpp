@@ -7,6 +7,7 @@
 #include "app/cli/bench/bench_studies.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/run/supervisor.h"
@@ -59,8 +60,7 @@ Result<int> compare(const std::vector<Variant>& variants, const BenchArguments& 
     say(bench_table(variants, all));
     say(fmt::format(
         "rounds: {}, of {} steps each, the first {} left out. ratio: tokens/s against the first row in the "
-        "same round (median); of a step: measured peak less what stays between steps; loss: of the last "
-        "step\n",
+        "same round (median); of a step: measured peak less what stays between steps; loss: of the last step\n",
         arguments.rounds, variants.front().plan.training.steps, steps_left_out(variants.front().plan.training.steps)));
     if (advise) say(bucket_advice(variants, all));
     return 0;
@@ -145,8 +145,7 @@ void add_bench(CLI::App& app, Work& work) {
         ->type_name("SETTINGS")
         ->allow_extra_args(false);
     train->footer(
-        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads, "
-        "--set "
+        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads, --set "
         "all-reduce the two-level gradient all-reduce with the flat one over four ranks.");
     train->callback([arguments, &work] { work = [arguments] { return bench_train(*arguments); }; });
 

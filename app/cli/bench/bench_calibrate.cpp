@@ -8,6 +8,8 @@
 
 #include "app/cli/bench/bench_measure.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
+#include "core/base/median.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"

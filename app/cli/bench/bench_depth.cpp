@@ -10,6 +10,8 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
+#include "core/base/median.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::cli {

@@ -9,6 +9,7 @@
 #include "app/cli/bench/short_run.h"
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/median.h"
 #include "core/estimate/estimate.h"
 #include "core/run/supervisor.h"
 

@@ -117,7 +117,7 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
                                        format_short(static_cast<double>(estimate.parameters))));
     const std::string hardware =
         plan.cluster.on_cpu() ? fmt::format("{} ranks on this machine's processors", plan.cluster.world_size())
-                                  : fmt::format("{} x {}", format_count(plan.cluster.world_size()), plan.cluster.gpu);
+                              : fmt::format("{} x {}", format_count(plan.cluster.world_size()), plan.cluster.gpu);
     out += fmt::format("{}, {} usable by each\n{}\n", hardware, format_bytes(estimate.usable),
                        wrapped(layout_line(plan), width, 0));
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/cli/reports/braille_plot.h"
+#include "core/base/clock.h"
 #include "core/base/units.h"
-#include "core/run/clock.h"
 
 namespace plimsoll::cli {
 

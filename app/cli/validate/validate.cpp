@@ -90,8 +90,7 @@ void add_validate(CLI::App& app, Work& work) {
     command->require_subcommand(1);
     CLI::App* bubble = add_command(
         *command, "bubble",
-        "Simulated bubble rates for the times in a CSV: p, m, forward_ms, backward_input_ms, backward_weight_ms, "
-        "comm_ms, "
+        "Simulated bubble rates for the times in a CSV: p, m, forward_ms, backward_input_ms, backward_weight_ms, comm_ms, "
         "and any of bubble_1f1b, bubble_interleaved_1f1b, bubble_zb_h1, bubble_zb_h2, bubble_zb_1p, bubble_zb_2p");
     const auto arguments = std::make_shared<ValidateArguments>();
     bubble->add_option("FILE", arguments->file, "The CSV")->required();

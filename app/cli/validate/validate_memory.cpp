@@ -132,8 +132,7 @@ void add_validate_memory(CLI::App& validate, Work& work) {
         ->add_flag(
             "--engine", arguments->engine.engine,
             "In place of a file: train 136 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
-            "recompute none, selective, full, mlp; ZeRO 0 to 3; all weights, adapters) and compare closed form and dry "
-            "run")
+            "recompute none, selective, full, mlp; ZeRO 0 to 3; all weights, adapters) and compare closed form and dry run")
         ->excludes("FILE");
     memory->add_option("--only", arguments->engine.only, "With --engine: combinations whose name has this in it")
         ->type_name("TEXT")

@@ -4,6 +4,7 @@
 
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/validation/check_steps.h"
 
 namespace plimsoll::cli {
@@ -85,8 +86,7 @@ void add_validate_step_time(CLI::App& validate, Work& work) {
         validate, "step-time",
         "Predicted step times beside those of a CSV: vTrain's columns (# GPUs, global batch, micro batch, hidden size, "
         "attention heads, # layers, sequence length, tensor, data and pipeline parallelism, iteration time (ms)), or "
-        "name, preset, settings, metric, value as in the bundled table of Megatron-LM, DeepSpeed, Llama 3 and "
-        "torchtitan");
+        "name, preset, settings, metric, value as in the bundled table of Megatron-LM, DeepSpeed, Llama 3 and torchtitan");
     const auto arguments = std::make_shared<ValidateStepTimeArguments>();
     command->add_option("FILE", arguments->file, "The CSV; without it the bundled table");
     command->add_option("--gpu", arguments->unsaid.gpu, "GPU of rows that name none")->capture_default_str();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/doctor/findings/diagnosis.h"
 
 namespace plimsoll {
@@ -9,9 +10,8 @@ Json in_json(const Finding& finding) {
     Json changes = Json::array();
     for (const FindingChange& change : finding.changes)
         changes.push_back({{"settings", change.settings}, {"reason", change.reason}});
-    return {{"kind", finding.kind},         {"severity", name_of(finding.severity)},
-            {"item", finding.item},         {"title", finding.title},
-            {"evidence", finding.evidence}, {"changes", std::move(changes)},
+    return {{"kind", finding.kind},    {"severity", name_of(finding.severity)}, {"item", finding.item},
+            {"title", finding.title},  {"evidence", finding.evidence},          {"changes", std::move(changes)},
             {"source", finding.source}};
 }
 

@@ -65,15 +65,13 @@ void check_batch_rule(const Plan& plan, Sheet& sheet) {
     const bool wrong = (sgd && rule == BatchRule::Sqrt) || (!sgd && rule == BatchRule::Linear);
     // Up to a factor of two the rules differ by less than 1.5.
     if (!wrong || (ratio > 0.5 && ratio < 2))
-        return sheet.fine("batch-rule", fmt::format("{} rule: a peak of {:.3g} for {} tokens a batch",
-                                                    name_of(rule),
+        return sheet.fine("batch-rule", fmt::format("{} rule: a peak of {:.3g} for {} tokens a batch", name_of(rule),
                                                     peak_learning_rate(plan), format_short(tokens)));
     const char* better = sgd ? "linear" : "sqrt";
     sheet.found({"batch-rule",
                  Severity::Warning,
                  "batch-rule",
-                 fmt::format("The {} batch rule does not suit {}.", name_of(rule),
-                             name_of(plan.optimizer.kind)),
+                 fmt::format("The {} batch rule does not suit {}.", name_of(rule), name_of(plan.optimizer.kind)),
                  {fmt::format("A batch of {} tokens is {:.3g} times lr.batch_reference: the peak comes out at {:.3g}, "
                               "and by the {} rule at {:.3g}.",
                               format_short(tokens), ratio, peak_learning_rate(plan), better,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/median.h"
 #include "core/control/robust_window.h"
 
 namespace plimsoll::doctor {

@@ -389,8 +389,7 @@ Result<void> DataParallel::finish() {
     impl_->reducing = false;
     if (result && !impl_->late.empty()) {
         result = failed(
-            "the gradient of {} came after its bucket was sent: the model uses it in more places than in "
-            "its first step",
+            "the gradient of {} came after its bucket was sent: the model uses it in more places than in its first step",
             impl_->late);
     }
     if (!impl_->sharded_gradients()) {

@@ -492,8 +492,7 @@ Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, s
         if (state.shape == StateShape::Part) {
             if (found->second.sizes() != at::IntArrayRef(parameter.shard.whole)) {
                 return bad_input(
-                    "{} of the optimizer state has another shape than in this model; it belongs to "
-                    "another model",
+                    "{} of the optimizer state has another shape than in this model; it belongs to another model",
                     state.name);
             }
             own.emplace_back(state.name, own_run(parameter, found->second).view(state.tensor.sizes()));

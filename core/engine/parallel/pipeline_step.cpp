@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/clock.h"
 #include "core/engine/activations/saved_tensors.h"
 #include "core/engine/layers/ring_attention.h"
 #include "core/engine/memory/memory_recorder.h"
@@ -13,8 +14,6 @@ namespace plimsoll::engine {
 using torch::Tensor;
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 bool is_backward(OpKind kind) { return kind == OpKind::Backward || kind == OpKind::BackwardInput; }
 
@@ -236,12 +235,12 @@ Result<void> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, con
     loss_sum_.reset();
     model_.zero_gradients();
     for (std::size_t place = 0; place < steps_.size(); ++place) {
-        OpTime time{steps_[place].op, now(), 0};
+        OpTime time{steps_[place].op, wall_clock(), 0};
         execute(place, batch, settings);
         const int chunk = steps_[place].op.chunk;
         if (schedule_.ranks > 1 && place == last_gradients_[static_cast<std::size_t>(chunk)])
             model_.reduce_chunk(chunk);
-        time.end = now();
+        time.end = wall_clock();
         times_.push_back(time);
     }
     for (Pending& each : pending_) must(each.work->wait());

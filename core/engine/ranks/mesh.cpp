@@ -78,7 +78,8 @@ Result<std::unique_ptr<Mesh>> Mesh::make(const Plan& plan, Collectives& world) {
     mesh->data_ = group("data-parallel", same_weights);
     const auto grouped = static_cast<int>(plan.training.all_reduce_group);
     if (made && grouped > 1 && grouped < mesh->data_->world_size()) {
-        PLIMSOLL_TRY(auto two_levels, grouped_all_reduce(std::move(mesh->data_), world, ranks_where(layout, same_weights), grouped));
+        PLIMSOLL_TRY(auto two_levels,
+                     grouped_all_reduce(std::move(mesh->data_), world, ranks_where(layout, same_weights), grouped));
         mesh->data_ = std::move(two_levels);
     }
     mesh->expert_ = group("expert-parallel", [&](const MeshPosition& p) {

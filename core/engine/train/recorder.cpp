@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train/recorder.h"
 
-#include <chrono>
 #include <system_error>
 
+#include "core/base/clock.h"
+
 namespace plimsoll::engine {
-
-namespace {
-
-double wall_clock() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Result<Recorder> Recorder::open(const std::filesystem::path& run, int rank) {
     const auto folder = run / "telemetry";

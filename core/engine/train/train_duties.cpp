@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/train/generate.h"

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/base/json.h"
 #include "core/engine/train/bad_numbers.h"
 #include "core/engine/train/train_loop.h"
 
@@ -20,9 +21,7 @@ const char* kind_of(GuardFinding finding) {
                                                 : "spike";
 }
 
-std::string action_name(GuardAction action) {
-    return std::string(name_of(action));
-}
+std::string action_name(GuardAction action) { return std::string(name_of(action)); }
 
 }  // namespace
 
@@ -165,12 +164,12 @@ Result<void> TrainLoop::roll_back(const Step& step) {
     const GradientGuard::State before = guard_.state();
     if (auto loaded = load(*chosen); !loaded) return loaded;
     guard_.go_on_after_rollback(before);
-    return tell("rollback",
-                fmt::format("Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} "
-                            "is left out.",
-                            from, updates_, step.samples,
-                            step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
-                {{"from", from}, {"to", updates_}, {"samples", step.samples}});
+    return tell(
+        "rollback",
+        fmt::format(
+            "Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} is left out.", from,
+            updates_, step.samples, step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
+        {{"from", from}, {"to", updates_}, {"samples", step.samples}});
 }
 
 /// It belongs to the branch that is left: a run that resumes must not take it up.

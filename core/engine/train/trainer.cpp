@@ -23,8 +23,7 @@ Result<void> require_supported(const Plan& plan, const RankInfo& info) {
     const Layout& layout = plan.layout;
     if (layout.world_size() != info.world_size) {
         return bad_input(
-            "the layout takes dp {} x tp {} x pp {} x cp {} = {} ranks, and {} {} started: start as many ranks, or set "
-            "layout.dp",
+            "the layout takes dp {} x tp {} x pp {} x cp {} = {} ranks, and {} {} started: start as many ranks, or set layout.dp",
             layout.dp, layout.tp, layout.pp, layout.cp, layout.world_size(), info.world_size,
             info.world_size == 1 ? "rank was" : "ranks were");
     }
@@ -41,9 +40,7 @@ std::string sentence_of(const std::exception& error) {
                         text.find("can't allocate memory") != std::string::npos;
     if (!memory) return text;
     return fmt::format(
-        "out of memory: lower layout.micro_batch or data.sequence_length, or set layout.recompute to "
-        "full ({})",
-        text);
+        "out of memory: lower layout.micro_batch or data.sequence_length, or set layout.recompute to full ({})", text);
 }
 
 /// Null on CPUs.
@@ -84,8 +81,7 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     std::unique_ptr<TrainLoop> loop;
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            loop =
-                std::make_unique<TrainLoop>(plan, options, corpus, **mesh, schedule, recorder, accelerator, device);
+            loop = std::make_unique<TrainLoop>(plan, options, corpus, **mesh, schedule, recorder, accelerator, device);
             PLIMSOLL_CHECK(loop->restore());
             return loop->run();
         } catch (const std::exception& error) {

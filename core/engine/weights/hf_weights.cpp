@@ -33,8 +33,7 @@ Result<std::set<std::string>> files_of(const fs::path& folder) {
     if (fs::exists(folder / single_file, error)) return std::set<std::string>{single_file};
     if (!fs::exists(folder / index_file, error)) {
         return bad_input(
-            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with "
-            "safetensors",
+            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with safetensors",
             folder.string(), single_file, index_file);
     }
     PLIMSOLL_TRY(const auto index, read_json(folder / index_file, 64 * MiB));

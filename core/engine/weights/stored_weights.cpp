@@ -80,8 +80,7 @@ Result<void> each_stored_weight(const std::filesystem::path& path, const Plan& p
     const bool meta = has_meta_names(checkpoint);
     if (meta && family != Family::Llama && family != Family::Mistral) {
         return bad_input(
-            "{} has Meta's names, which are known for llama and mistral and not for {}; convert it to Hugging "
-            "Face's first",
+            "{} has Meta's names, which are known for llama and mistral and not for {}; convert it to Hugging Face's first",
             path.string(), name_of(family));
     }
     const auto weights =

@@ -20,19 +20,15 @@ void add_recompute(Json& json, const Plan& plan, Notes& notes) {
         {"contiguous_memory_optimization", false},  {"number_checkpoints", plan.model.num_layers},
         {"synchronize_checkpoint_boundary", false}, {"profile", false}};
     notes.push_back(
-        "activation_checkpointing turns nothing on: it acts in model code that calls deepspeed.checkpointing. With "
-        "Hugging "
+        "activation_checkpointing turns nothing on: it acts in model code that calls deepspeed.checkpointing. With Hugging "
         "Face models, set gradient_checkpointing to true in the training arguments.");
     if (plan.layout.recompute == Recompute::Selective) {
         notes.push_back(
-            "Selective recomputation is not in the file: the model's code has to checkpoint the attention core only, "
-            "not "
-            "whole layers.");
+            "Selective recomputation is not in the file: the model's code has to checkpoint the attention core only, not whole layers.");
     }
     if (plan.layout.recompute == Recompute::Mlp) {
         notes.push_back(
-            "Recomputation of the MLP is not in the file: the model's code has to checkpoint the norms and the MLP "
-            "only, "
+            "Recomputation of the MLP is not in the file: the model's code has to checkpoint the norms and the MLP only, "
             "not whole layers.");
     }
 }

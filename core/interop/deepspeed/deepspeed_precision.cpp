@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 
 namespace plimsoll::deepspeed {
@@ -52,9 +53,8 @@ void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release
     if (numerics.dtype == Dtype::Bf16 && release.strict_precision_blocks()) json["bf16"]["check_grad_overflow"] = true;
     // Its default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
     if (numerics.dtype == Dtype::Bf16) json["bf16"]["immediate_grad_update"] = false;
-    json["communication_data_type"] = numerics.reduce_dtype == ReduceDtype::Gradient
-                                          ? gradients
-                                          : name_of(numerics.reduce_dtype);
+    json["communication_data_type"] =
+        numerics.reduce_dtype == ReduceDtype::Gradient ? gradients : name_of(numerics.reduce_dtype);
     json["data_types"] = {{"grad_accum_dtype", gradients}};
 }
 

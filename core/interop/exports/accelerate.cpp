@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accelerate's config file (release 1.15): top-level keys are checked, nested ones are not.
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 #include "core/interop/exports/export_parts.h"
 

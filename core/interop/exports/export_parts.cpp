@@ -6,7 +6,6 @@
 
 namespace plimsoll::exports {
 
-
 std::string_view dtype_of(const Plan& plan) { return name_of(plan.numerics.dtype); }
 
 std::string job_name(const Plan& plan) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/interop/exports/export_parts.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes: Kubeflow's PyTorchJob (kubeflow.org/v1) and JobSet (jobset.x-k8s.io/v1alpha2).
+#include "core/base/json.h"
 #include "core/interop/exports/export_parts.h"
 
 namespace plimsoll::exports {
@@ -25,9 +26,7 @@ Json volumes() { return Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", 
 
 void notes_of(Notes& notes) {
     notes.push_back(
-        "IMAGE is your container image, with train.py in it: the file says how many ranks there are and nothing else "
-        "of "
-        "the plan.");
+        "IMAGE is your container image, with train.py in it: the file says how many ranks there are and nothing else of the plan.");
     notes.push_back("The namespace, the queue and the volumes for data and checkpoints are your cluster's.");
 }
 

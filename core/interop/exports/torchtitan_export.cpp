@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/exports/export_parts.h"
@@ -47,8 +48,8 @@ std::string_view schedule_word(const Layout& layout, Notes& notes) {
         default:
             break;
     }
-    notes.push_back(fmt::format("layout.schedule {} is not in {}: 1F1B stands in its place.",
-                                name_of(layout.schedule), torchtitan_name));
+    notes.push_back(fmt::format("layout.schedule {} is not in {}: 1F1B stands in its place.", name_of(layout.schedule),
+                                torchtitan_name));
     return "1F1B";
 }
 
@@ -102,8 +103,7 @@ Json torchtitan_learning_rate(const Plan& plan, Notes& notes) {
             alike = false;
     }
     if (!alike) {
-        notes.push_back(fmt::format("torchtitan has no schedule like lr.kind {}: {} is the nearest.",
-                                    name_of(lr.kind),
+        notes.push_back(fmt::format("torchtitan has no schedule like lr.kind {}: {} is the nearest.", name_of(lr.kind),
                                     json["decay_type"].get<std::string>()));
     }
     return json;
@@ -206,15 +206,15 @@ Result<ExportedText> torchtitan_toml(const Plan& plan) {
             "torchtitan 0.2 splits norms along the sequence wherever tensor_parallel_degree is above 1.");
     }
     json["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
-                      {"description", plan.name.empty() ? plan.model.name : plan.name}};
+                   {"description", plan.name.empty() ? plan.model.name : plan.name}};
     json["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
     json["optimizer"] = {{"name", "AdamW"},          {"lr", peak_learning_rate(plan)},
-                            {"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
-                            {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
-                            {"implementation", "fused"}};
+                         {"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
+                         {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
+                         {"implementation", "fused"}};
     if (optimizer.kind != OptimizerKind::AdamW) {
-        out.notes.push_back(fmt::format("optimizer.kind {} is not in torchtitan: AdamW stands in its place.",
-                                        name_of(optimizer.kind)));
+        out.notes.push_back(
+            fmt::format("optimizer.kind {} is not in torchtitan: AdamW stands in its place.", name_of(optimizer.kind)));
     }
     out.text = to_toml(json);
     return out;
@@ -226,8 +226,7 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
     json.erase("activation_checkpoint");
     if (plan.layout.recompute == Recompute::Full && plan.layout.recompute_every > 1) {
         out.notes.push_back(
-            "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which "
-            "recomputes "
+            "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which recomputes "
             "a part of each layer.");
     }
     // It refuses CUDA graphs, its default, with pipelines; with expert torchtitan_parallelism they need special
@@ -244,12 +243,10 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
     for (const auto& [section, block] : json.items()) add_options(line, block, fmt::format("--{}", section));
     line.words(fmt::format("activation_checkpoint:{}", recomputation_word(plan.layout)));
     out.notes.push_back(fmt::format(
-        "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, "
-        "{}), "
+        "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, {}), "
         "eps {}, weight_decay {} in optimizer.param_groups.",
-        name_of(plan.optimizer.kind), digits(peak_learning_rate(plan)),
-        digits(plan.optimizer.beta1), digits(plan.optimizer.beta2), digits(plan.optimizer.eps),
-        digits(plan.optimizer.weight_decay)));
+        name_of(plan.optimizer.kind), digits(peak_learning_rate(plan)), digits(plan.optimizer.beta1),
+        digits(plan.optimizer.beta2), digits(plan.optimizer.eps), digits(plan.optimizer.weight_decay)));
     out.text = line.text();
     return out;
 }

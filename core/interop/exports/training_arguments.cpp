@@ -2,6 +2,7 @@
 // transformers' TrainingArguments (release 5.24).
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/exports/export_parts.h"
@@ -13,10 +14,10 @@ namespace {
 constexpr std::string_view trainer_name = "the training arguments";
 
 void no_own_curve(const Plan& plan, std::string_view nearest, Notes& notes) {
-    notes.push_back(fmt::format(
-        "transformers has no schedule like lr.kind {}{}: {} is the nearest; for the plan's rates "
-        "pass a scheduler of your own to the Trainer.",
-        name_of(plan.lr.kind), plan.lr.tail ? " with a tail" : "", nearest));
+    notes.push_back(
+        fmt::format("transformers has no schedule like lr.kind {}{}: {} is the nearest; for the plan's rates "
+                    "pass a scheduler of your own to the Trainer.",
+                    name_of(plan.lr.kind), plan.lr.tail ? " with a tail" : "", nearest));
 }
 
 /// Polynomial decay has a floor, which transformers' linear has not.
@@ -137,8 +138,7 @@ void trainer_optimizer(Json& json, const Plan& plan, Notes& notes) {
         case OptimizerKind::Lamb:
             json["optim"] = "adamw_torch";
             notes.push_back(
-                "transformers has no LAMB: adamw_torch stands in its place; pass optimizers=(…) to the "
-                "Trainer.");
+                "transformers has no LAMB: adamw_torch stands in its place; pass optimizers=(…) to the Trainer.");
             break;
     }
     if (wanted.kind == OptimizerKind::Adafactor) return;

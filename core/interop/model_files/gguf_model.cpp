@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/json_fields.h"

@@ -23,8 +23,7 @@ using WeightMap = std::map<std::string, std::string>;
 Result<WeightMap> read_index(const fs::path& path) {
     PLIMSOLL_TRY(const auto json, read_json(path));
     const auto map = json.is_object() ? json.find("weight_map") : json.end();
-    if (map == json.end() || !map->is_object())
-        return bad_input("{} has no weight_map; it is no index", path.string());
+    if (map == json.end() || !map->is_object()) return bad_input("{} has no weight_map; it is no index", path.string());
     WeightMap found;
     for (const auto& [tensor, file] : map->items()) {
         // A name that leads out of the folder would read what nobody meant.
@@ -68,8 +67,7 @@ public:
             const auto [seen, fresh] = where.emplace(place.name, path.filename().string());
             if (!fresh)
                 return bad_input(
-                    "tensor \"{}\" is in {} and in {}: name one of the files, or the folder of the model "
-                    "alone",
+                    "tensor \"{}\" is in {} and in {}: name one of the files, or the folder of the model alone",
                     place.name, seen->second, path.filename().string());
             if (auto counted = count(place); !counted) return counted;
         }

@@ -22,10 +22,10 @@ void check_recomputation(Problems& problems, const Layout& layout) {
             layout.recompute_stages);
     }
     if (layout.recompute_stages > layout.pp) {
-        problems.add("layout.recompute_stages",
-                     "layout.recompute_stages {} is more than the pipeline has (layout.pp {}); take {} or fewer, or 0 "
-                     "for all",
-                     layout.recompute_stages, layout.pp, layout.pp);
+        problems.add(
+            "layout.recompute_stages",
+            "layout.recompute_stages {} is more than the pipeline has (layout.pp {}); take {} or fewer, or 0 for all",
+            layout.recompute_stages, layout.pp, layout.pp);
     }
 }
 
@@ -41,9 +41,9 @@ void check_loss_chunks(Problems& problems, const Plan& plan) {
 
 void check_schedule_file(Problems& problems, const Layout& layout) {
     if (!layout.schedule_file.empty() && layout.pp == 1) {
-        problems.add("layout.schedule_file",
-                     "layout.schedule_file lists the operations of a pipeline, but layout.pp is 1; clear it or raise "
-                     "layout.pp");
+        problems.add(
+            "layout.schedule_file",
+            "layout.schedule_file lists the operations of a pipeline, but layout.pp is 1; clear it or raise layout.pp");
     }
 }
 

@@ -25,10 +25,10 @@ void check_loss_scale(Problems& problems, const Numerics& numerics) {
     if (numerics.loss_scale != 0) return;
     const bool deepspeed = numerics.loss_scale_policy == LossScalePolicy::DeepSpeed;
     if (numerics.loss_scale_growth_fault && !deepspeed) {
-        problems.add("numerics.loss_scale_growth_fault",
-                     "numerics.loss_scale_growth_fault is DeepSpeed's, and numerics.loss_scale_policy is {}; switch it "
-                     "off",
-                     name_of(numerics.loss_scale_policy));
+        problems.add(
+            "numerics.loss_scale_growth_fault",
+            "numerics.loss_scale_growth_fault is DeepSpeed's, and numerics.loss_scale_policy is {}; switch it off",
+            name_of(numerics.loss_scale_policy));
     }
     const double first = std::ldexp(1.0, static_cast<int>(numerics.initial_scale_power));
     if (numerics.loss_scale_policy != LossScalePolicy::PyTorch && first < numerics.min_loss_scale) {
@@ -102,8 +102,7 @@ void check_curves(Problems& problems, const LrSchedule& lr) {
     }
     if (lr.cycle_factor > 1 && lr.cycle_factor < 1.01) {
         problems.add("lr.cycle_factor",
-                     "lr.cycle_factor {:g} hardly lengthens a cycle; take 1 for equal ones, or 1.01 "
-                     "or more",
+                     "lr.cycle_factor {:g} hardly lengthens a cycle; take 1 for equal ones, or 1.01 or more",
                      lr.cycle_factor);
     }
 }

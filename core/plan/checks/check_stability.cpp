@@ -50,10 +50,10 @@ void check_initial_weights(Problems& problems, const Plan& plan) {
                      name_of(kind));
     }
     if (model.norm_placement == NormPlacement::DeepNorm || model.init == Init::Guide) {
-        problems.add("model.mup_base_width",
-                     "muP says what the initial weights are, and so does {}; set model.mup_base_width to 0 or that to "
-                     "another",
-                     model.init == Init::Guide ? "model.init guide" : "model.norm_placement deepnorm");
+        problems.add(
+            "model.mup_base_width",
+            "muP says what the initial weights are, and so does {}; set model.mup_base_width to 0 or that to another",
+            model.init == Init::Guide ? "model.init guide" : "model.norm_placement deepnorm");
     }
 }
 

@@ -173,8 +173,7 @@ Result<void> require_same_adapter(const std::filesystem::path& folder, const Pla
     }
     if (theirs.alpha != own.alpha || theirs.rank_stabilized != own.rank_stabilized) {
         return bad_input(
-            "{} has lora_alpha {} and use_rslora {}, the plan adapter.alpha {} and adapter.rank_stabilized {}; make "
-            "them the same",
+            "{} has lora_alpha {} and use_rslora {}, the plan adapter.alpha {} and adapter.rank_stabilized {}; make them the same",
             path.string(), theirs.alpha, theirs.rank_stabilized, own.alpha, own.rank_stabilized);
     }
     return {};

@@ -11,13 +11,11 @@ Result<void> fits_plan(const PipelineSchedule& schedule, const Plan& plan) {
     const auto& file = layout.schedule_file;
     if (schedule.ranks != layout.pp)
         return bad_input(
-            "{} (layout.schedule_file) is for {} pipeline ranks, but layout.pp is {}; set it to {} or take another "
-            "file",
+            "{} (layout.schedule_file) is for {} pipeline ranks, but layout.pp is {}; set it to {} or take another file",
             file, schedule.ranks, layout.pp, schedule.ranks);
     if (schedule.micro_batches != layout.accumulation)
         return bad_input(
-            "{} (layout.schedule_file) is for {} micro-batches, but layout.accumulation is {}; set it to {} or take "
-            "another file",
+            "{} (layout.schedule_file) is for {} micro-batches, but layout.accumulation is {}; set it to {} or take another file",
             file, schedule.micro_batches, layout.accumulation, schedule.micro_batches);
     if (schedule.chunks == chunks_per_rank(plan) && schedule.placement == placement_of(layout.schedule)) return {};
     const auto cure =
@@ -27,8 +25,7 @@ Result<void> fits_plan(const PipelineSchedule& schedule, const Plan& plan) {
             : fmt::format("set layout.schedule to interleaved-1f1b and layout.chunks to {}", schedule.chunks);
     return bad_input("{} (layout.schedule_file) lays {} chunk{} on a rank{}, but layout.schedule {} does not; {}", file,
                      schedule.chunks, schedule.chunks == 1 ? "" : "s",
-                     schedule.placement == Placement::V ? ", folded" : "",
-                     name_of(layout.schedule), cure);
+                     schedule.placement == Placement::V ? ", folded" : "", name_of(layout.schedule), cure);
 }
 
 }  // namespace

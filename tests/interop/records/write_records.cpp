@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/interop/records/records_export.h"
 #include "core/interop/records/wandb.h"
 
