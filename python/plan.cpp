@@ -2,6 +2,7 @@
 // plimsoll.Plan
 #include <optional>
 
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/json_fields.h"

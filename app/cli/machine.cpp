@@ -4,6 +4,8 @@
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
 
+#include "core/base/json.h"
+
 namespace plimsoll::cli {
 
 namespace {

@@ -10,33 +10,11 @@
 #include <cstdio>
 #include <system_error>
 
+#include "core/base/fd.h"
+
 namespace plimsoll {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-/// Owns a file descriptor.
-class Fd {
-public:
-    explicit Fd(int fd) : fd_(fd) {}
-    ~Fd() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Fd(const Fd&) = delete;
-    Fd& operator=(const Fd&) = delete;
-    int get() const { return fd_; }
-    int close() {
-        const int result = ::close(fd_);
-        fd_ = -1;
-        return result;
-    }
-
-private:
-    int fd_;
-};
-
-}  // namespace
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
 

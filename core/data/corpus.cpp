@@ -76,14 +76,13 @@ Result<Corpus> read_documents(const std::vector<fs::path>& files, const fs::path
     for (const fs::path& file : files) {
         const Bytes room = corpus_limit - static_cast<Bytes>(corpus.text.size());
         if (room <= 0) return too_large(root);
-        auto text = read_text(file, room);
-        if (!text) return tl::unexpected(text.error());
-        if (text->empty()) continue;
+        PLIMSOLL_TRY(auto text, read_text(file, room));
+        if (text.empty()) continue;
         if (corpus.documents > 0) corpus.text += '\n';
         if (corpus.text.empty()) {
-            corpus.text = std::move(*text);
+            corpus.text = std::move(text);
         } else {
-            corpus.text += *text;
+            corpus.text += text;
         }
         ++corpus.documents;
     }
@@ -99,9 +98,8 @@ Result<Corpus> read_path(const fs::path& path) {
     }
     if (error) return bad_input("{} (data.path) cannot be read: {}", path.string(), error.message());
     if (!fs::is_directory(status)) return read_documents({path}, path);
-    const auto files = text_files(path);
-    if (!files) return tl::unexpected(files.error());
-    return read_documents(*files, path);
+    PLIMSOLL_TRY(const auto files, text_files(path));
+    return read_documents(files, path);
 }
 
 /// Sets train_size. Either part holds at least one window, or there is no validation part.
@@ -111,8 +109,7 @@ Result<void> split(Corpus& corpus, const Data& data) {
     if (size == 0) return bad_input("{} (data.path) is empty; give text to learn from", data.path);
     if (size < window) {
         return bad_input(
-            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give "
-            "a "
+            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give a "
             "longer text or set data.sequence_length to {} or less",
             data.path, format_count(static_cast<std::int64_t>(size)), format_count(static_cast<std::int64_t>(window)),
             format_count(static_cast<std::int64_t>(size) - 1));
@@ -164,7 +161,7 @@ Result<Corpus> load_corpus(const Data& data) {
         // "folder/" has an empty file name
         const fs::path named = path->has_filename() ? *path : path->parent_path();
         corpus->name = bundled ? data.path : named.filename().string();
-        if (const auto done = split(*corpus, data); !done) return tl::unexpected(done.error());
+        PLIMSOLL_CHECK(split(*corpus, data));
         return corpus;
     } catch (const std::bad_alloc&) {
         return bad_input("{} (data.path) does not fit into memory; give a part of it", data.path);

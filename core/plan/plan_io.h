@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be said about the plan document, made from the field list: JSON Schema, field list, reference page.
 #include "core/plan/plan_schema.h"
-
+#include "core/base/json.h"
 #include "core/plan/json_fields.h"
 
 namespace plimsoll {

@@ -18,8 +18,7 @@ std::string layout_words(const Layout& l) {
     if (l.offload_optimizer != Offload::None)
         words.push_back(fmt::format("optimizer on {}", l.offload_optimizer == Offload::Nvme ? "NVMe" : "host"));
     words.push_back(fmt::format("{} x {}", l.micro_batch, l.accumulation));
-    if (l.recompute != Recompute::None)
-        words.push_back(fmt::format("recompute {}", recompute_names[static_cast<std::size_t>(l.recompute)]));
+    if (l.recompute != Recompute::None) words.push_back(fmt::format("recompute {}", name_of(l.recompute)));
     return fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -55,8 +55,8 @@ std::string largest_term(const RankMemory& rank, Category category) {
         if (term.category == category && (largest == nullptr || term.bytes > largest->bytes)) largest = &term;
     return largest == nullptr
                ? std::string()
-               : fmt::format("{} are {}, the most of it {} ({}).", category_names[static_cast<std::size_t>(category)],
-                             format_bytes(rank.of(category)), largest->name, format_bytes(largest->bytes));
+               : fmt::format("{} are {}, the most of it {} ({}).", name_of(category), format_bytes(rank.of(category)),
+                             largest->name, format_bytes(largest->bytes));
 }
 
 }  // namespace

@@ -26,6 +26,9 @@ namespace plimsoll {
 enum class RunStatus { Starting, Running, Stopping, Finished, Stopped, Failed };
 inline constexpr std::array<std::string_view, 6> run_status_names{"starting", "running", "stopping",
                                                                   "finished", "stopped", "failed"};
+inline constexpr std::string_view name_of(RunStatus status) {
+    return run_status_names[static_cast<std::size_t>(status)];
+}
 
 struct RunState {
     RunStatus status = RunStatus::Starting;

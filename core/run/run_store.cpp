@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 
 namespace plimsoll {

@@ -45,8 +45,7 @@ Result<void> check_weights(const std::string& place) {
     std::error_code error;
     if (!fs::exists(place, error)) {
         return bad_input(
-            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh "
-            "weights",
+            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh weights",
             place);
     }
     for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
@@ -74,9 +73,9 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (weights && !plan.adapter.weights.empty()) weights = require_same_adapter(plan.adapter.weights, plan);
     if (!weights) return weights;
     if (plan.layout.pp > 1) {
-        if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
+        PLIMSOLL_CHECK(plan_schedule(plan));
     }
-    if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
+    PLIMSOLL_CHECK(load_corpus(plan.data));
 
     const Bytes needed = checkpoint_room(plan, place);
     fs::path there = fs::absolute(place);
@@ -95,7 +94,7 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
 
 std::vector<std::string> start_warnings(const Plan& plan) {
     std::vector<std::string> warnings;
-    if (plan.cluster.gpu != "cpu") return warnings;
+    if (!plan.cluster.on_cpu()) return warnings;
     const Machine machine = probe_machine();
     const std::int64_t ranks = plan.layout.world_size();
     const std::int64_t threads = ranks * std::max<std::int64_t>(plan.training.threads, 1);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/control/gradient_guard.h"
 #include "core/estimate/estimate.h"
 #include "core/estimate/estimate_json.h"

@@ -2,7 +2,8 @@
 // The whole way: two real LibTorch workers train a few steps under `plimsoll train`, and `watch` reads them back.
 #include <cmath>
 
-#include "core/run/clock.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/run/run_folder.h"
 #include "tests/support/program.h"
 

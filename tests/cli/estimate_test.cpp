@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/estimate.h"
+#include "core/base/json.h"
 
 #include <unistd.h>
 

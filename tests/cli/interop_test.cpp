@@ -2,6 +2,7 @@
 #include <httplib.h>
 #include <signal.h>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/interop/exports/export_target.h"
 #include "core/plan/plan_io.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 #include <fstream>

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/json.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {

@@ -2,6 +2,7 @@
 // Findings of runs, from records that are made up: each with a run that has it and one that has not.
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/doctor/examine.h"
 #include "core/doctor/plan_checks/tensor_of_size.h"
 #include "core/plan/settings.h"

@@ -2,6 +2,7 @@
 // The Doctor page: findings of the plan and of a run, applied by one click, undone by Ctrl+Z.
 #include <QUndoStack>
 
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/settings.h"
 #include "core/telemetry/writer.h"

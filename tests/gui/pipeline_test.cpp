@@ -3,6 +3,7 @@
 #include <QFile>
 #include <QSlider>
 
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lessons' arithmetic against numbers worked out by hand, and what they conclude.
+#include "core/base/json.h"
 #include "core/lessons/lesson.h"
 
 #include <gmock/gmock.h>

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/plan/starting_plan.h"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/plan_schema.h"

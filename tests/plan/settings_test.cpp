@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"

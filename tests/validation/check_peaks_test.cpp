@@ -61,9 +61,8 @@ TEST(PublishedPeaks, CardsByTheirNames) {
 }
 
 Result<std::vector<PeakRow>> rows_from(const std::string& csv) {
-    const auto table = read_csv(csv);
-    if (!table) return tl::unexpected(table.error());
-    return read_peak_rows(*table);
+    PLIMSOLL_TRY(const auto table, read_csv(csv));
+    return read_peak_rows(table);
 }
 
 TEST(PublishedPeaks, ATableOfOnesOwnIsTakenByEitherFilesColumns) {

@@ -91,8 +91,8 @@ TEST(PublishedSteps, BadTablesAreNamed) {
     EXPECT_THAT(refused(head + "2,16,8,1024,16,24,1024,3,1,2,3\n"), testing::HasSubstr("layout"));
     EXPECT_THAT(refused("name,preset,settings,metric,value\nx,llama-7c,,seconds,1\n"), testing::HasSubstr("llama-7"));
     EXPECT_THAT(
-        refused("name,preset,settings,metric,value\nx,llama-7b,cluster.gpu=A100 SXM4 80GB;cluster.gpus_per_node=2,"
-                "hours,1\n"),
+        refused(
+            "name,preset,settings,metric,value\nx,llama-7b,cluster.gpu=A100 SXM4 80GB;cluster.gpus_per_node=2,hours,1\n"),
         testing::HasSubstr("\"hours\" is not one of"));
 }
 

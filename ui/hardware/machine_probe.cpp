@@ -83,7 +83,7 @@ void MachineProbe::planFor(PlanModel& model) const {
 }
 
 QList<TextRow> chosenGpuRows(const Cluster& cluster) {
-    if (cluster.gpu == "cpu") {
+    if (cluster.on_cpu()) {
         const Result<Bytes> usable = usable_bytes(cluster);
         return {factRow(MachineProbe::tr("Each rank"), MachineProbe::tr("a process on this machine")),
                 factRow(MachineProbe::tr("Usable memory a rank"),

@@ -8,10 +8,9 @@
 namespace plimsoll::ui {
 
 Result<void> importModel(PlanModel& model, const QString& path) {
-    Result<Model> imported = import_hf_config(path.toStdString());
-    if (!imported) return tl::unexpected(imported.error());
+    PLIMSOLL_TRY(Model imported, import_hf_config(path.toStdString()));
     Plan plan = model.plan();
-    plan.model = *std::move(imported);
+    plan.model = std::move(imported);
     model.replace(plan, PlanModel::tr("Import %1").arg(path.section(QLatin1Char('/'), -1)));
     return {};
 }

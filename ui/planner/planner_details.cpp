@@ -26,9 +26,8 @@ PlannerDetails::PlannerDetails(QWidget* parent)
       use_(new QPushButton(tr("Use this layout"), this)) {
     use_->setProperty("primary", true);
     use_->setAccessibleName(tr("Use this layout"));
-    use_->setToolTip(
-        tr("Takes it and its GPUs into the plan, as one step that can be undone (Enter or a double click in "
-           "the table)"));
+    use_->setToolTip(tr(
+        "Takes it and its GPUs into the plan, as one step that can be undone (Enter or a double click in the table)"));
     words_->setProperty("strong", true);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     beside_->setAccessibleName(tr("Beside the plan's layout"));

@@ -28,9 +28,8 @@ double tokens(const Plan& plan) {
 Result<PlanFacts> facts_of(const Plan& plan) {
     PlanFacts facts;
     facts.plan = plan;
-    auto memory = estimate_memory(plan);
-    if (!memory) return tl::unexpected(memory.error());
-    facts.memory = *std::move(memory);
+    PLIMSOLL_TRY(auto memory, estimate_memory(plan));
+    facts.memory = std::move(memory);
     facts.remedies = find_remedies(plan, facts.memory);
     auto hardware = hardware_of(plan.cluster, plan.numerics.dtype);
     std::error_code ignored;

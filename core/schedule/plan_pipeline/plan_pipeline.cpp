@@ -14,9 +14,8 @@ namespace {
 
 Result<Pipeline> laid_out(Schedule kind, Result<PipelineSchedule> schedule, StageTimes times) {
     if (!schedule) return tl::unexpected(schedule.error());
-    auto timeline = simulate(*schedule, times);
-    if (!timeline) return tl::unexpected(timeline.error());
-    return Pipeline{kind, *std::move(schedule), std::move(times), *std::move(timeline), std::nullopt, {}};
+    PLIMSOLL_TRY(auto timeline, simulate(*schedule, times));
+    return Pipeline{kind, *std::move(schedule), std::move(times), std::move(timeline), std::nullopt, {}};
 }
 
 Pipeline with_closed_form(Pipeline pipeline) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/control/loss_scaler.h"
 #include "core/control/lr_schedule.h"
 #include "core/engine/parallel/gradient_norms.h"

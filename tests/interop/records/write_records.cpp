@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/interop/records/records_export.h"
 #include "core/interop/records/wandb.h"
 #include "tests/support/some_records.h"
