@@ -36,10 +36,6 @@ struct StateDocument {
     std::int64_t optimizer_steps = 0;
 };
 
-/// "step-00000100".
-std::string checkpoint_name(std::int64_t step);
-/// The step in such a name; nothing for any other.
-std::optional<std::int64_t> step_of(const std::string& name);
 /// Of all checkpoints in the folder, whole or not, newest first.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 

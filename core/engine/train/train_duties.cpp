@@ -19,6 +19,9 @@
 #include "core/plan/adapter.h"
 #include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/parameters.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::engine {
 
@@ -32,10 +35,6 @@ constexpr double sample_temperature = 0.8;
 constexpr std::size_t most_routings = 4096;  ///< of a step, in an event
 constexpr std::int64_t lines_every = 10;     ///< steps between lines in the log
 
-std::filesystem::path checkpoint_path(const std::filesystem::path& run, std::int64_t step) {
-    return run / "checkpoints" / fmt::format("step-{:08}", step);
-}
-
 Bytes size_of(const std::filesystem::path& folder) {
     std::error_code error;
     Bytes bytes = 0;
@@ -48,11 +47,11 @@ Bytes size_of(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Result<void> TrainLoop::tell(const char* kind, const std::string& sentence, Json details) {
+Result<void> TrainLoop::tell(EventKind kind, const std::string& sentence, Json details) {
     return tell_at(updates_, kind, sentence, std::move(details));
 }
 
-Result<void> TrainLoop::tell_at(std::int64_t step, const char* kind, const std::string& sentence, Json details) {
+Result<void> TrainLoop::tell_at(std::int64_t step, EventKind kind, const std::string& sentence, Json details) {
     if (!first_rank()) return {};
     fmt::print("{}\n", sentence);
     std::fflush(stdout);
@@ -97,7 +96,7 @@ Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& dama
     // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     torch::Tensor chosen = torch::full({1}, -1, torch::dtype(torch::kInt64).device(device_));
     if (first_rank()) {
-        if (const auto newest = newest_checkpoint(options_.run / "checkpoints", &damaged, {}, before)) {
+        if (const auto newest = newest_checkpoint(RunLayout(options_.run).checkpoints(), &damaged, {}, before)) {
             chosen.fill_(*step_of(newest->filename().string()));
         }
     }
@@ -106,7 +105,7 @@ Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& dama
 }
 
 Result<void> TrainLoop::load(std::int64_t step) {
-    const std::filesystem::path checkpoint = checkpoint_path(options_.run, step);
+    const std::filesystem::path checkpoint = RunLayout(options_.run).checkpoint(step);
     PLIMSOLL_TRY(const auto contents, read_checkpoint(checkpoint, plan_));
     const std::string what = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
     if (auto loaded = model_.load_weights(contents.weights, what); !loaded) return loaded;
@@ -137,7 +136,7 @@ Result<void> TrainLoop::load_start_weights() {
 
 Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<std::string>& damaged) {
     for (const std::string& each : damaged) {
-        auto told = tell("damaged", fmt::format("A damaged checkpoint was passed over: {}", each));
+        auto told = tell(EventKind::Damaged, fmt::format("A damaged checkpoint was passed over: {}", each));
         if (!told) return told;
     }
     const std::int64_t parameters = count_parameters(plan_.model).total;
@@ -154,25 +153,23 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
                     accelerator_ != nullptr ? accelerator_->describe(device_.index()) : "CPU",
                     format_bytes(static_cast<Bytes>(corpus_.text.size())), corpus_.name, plan_.training.steps,
                     format_count(plan_.layout.global_batch() * plan_.data.sequence_length));
-    Json details = {{"parameters", parameters},
-                    {"trained_parameters", trained_parameters(plan_)},
-                    {"world_size", collectives_.world_size()},
-                    {"dtype", dtype},
-                    {"device", device_.str()},
-                    {"corpus", corpus_.name},
-                    {"corpus_bytes", corpus_.text.size()},
-                    {"train_bytes", corpus_.train_size},
-                    {"steps", plan_.training.steps},
-                    {"seed", plan_.training.seed},
-                    {"buckets", model_.bucket_count()},
-                    {"host", host},
-                    {"pid", ::getpid()},
-                    {"version", version()}};
-    if (resumed_from < 0) return tell("start", "Training " + what, std::move(details));
-    details["resumed_from"] = resumed_from;
-    details["samples"] = samples_;
-    return tell("resume", fmt::format("Resumed from the checkpoint of step {}: {}", resumed_from, what),
-                std::move(details));
+    const StartEvent start{.parameters = parameters,
+                           .trained_parameters = trained_parameters(plan_),
+                           .world_size = collectives_.world_size(),
+                           .dtype = dtype,
+                           .device = device_.str(),
+                           .corpus = corpus_.name,
+                           .corpus_bytes = static_cast<Bytes>(corpus_.text.size()),
+                           .train_bytes = static_cast<Bytes>(corpus_.train_size),
+                           .steps = plan_.training.steps,
+                           .seed = plan_.training.seed,
+                           .buckets = static_cast<std::int64_t>(model_.bucket_count()),
+                           .host = host,
+                           .pid = ::getpid(),
+                           .version = version()};
+    if (resumed_from < 0) return tell(EventKind::Start, "Training " + what, start.to_json());
+    return tell(EventKind::Resume, fmt::format("Resumed from the checkpoint of step {}: {}", resumed_from, what),
+                ResumeEvent{start, resumed_from, samples_}.to_json());
 }
 
 Bytes TrainLoop::memory(bool peak) const {
@@ -191,8 +188,8 @@ Result<void> TrainLoop::record(const Step& step) {
                   {series::loss_scale, step.scale},
                   {series::grad_norm, step.norms.global},
                   {series::tokens_per_second, rate}};
-        if (plan_.model.moe()) values.emplace_back("router_loss", step.router_loss);
-        if (plan_.model.z_loss > 0) values.emplace_back("z_loss", step.z_loss);
+        if (plan_.model.moe()) values.emplace_back(series::router_loss, step.router_loss);
+        if (plan_.model.z_loss > 0) values.emplace_back(series::z_loss, step.z_loss);
         if (const auto scale = noise_scale_.value(); scale && measures_noise(step.number)) {
             values.emplace_back(series::noise_scale, *scale);
         }
@@ -229,37 +226,30 @@ Result<void> TrainLoop::record_memory(MemoryTrace trace, const CategoryBytes& st
                                       const std::vector<RowCounts>& routing) {
     const MemoryTimeline timeline = make_timeline(trace, 0, nullptr);
     const CategoryBytes now = memory_by_category();
-    Json peaks = Json::object(), live = Json::object();
+    MemoryEvent event{.rank = collectives_.rank(), .peak = memory_peak_since_mark(), .live = memory_now()};
     for (std::size_t c = 0; c < memory_categories; ++c) {
-        const std::string name(memory_category_names[c]);
-        peaks[name] = standing[c] + timeline.at_peak[c];
-        live[name] = now[c];
+        event.categories.emplace_back(memory_category_names[c], standing[c] + timeline.at_peak[c]);
+        event.live_categories.emplace_back(memory_category_names[c], now[c]);
     }
     // For comparing with a dry run op by op (plimsoll-worker --memory-trace writes the same lines).
     if (const char* file = std::getenv("PLIMSOLL_MEMORY_TRACE"); file != nullptr && *file != '\0') {
         const auto path = fmt::format("{}.{}", file, collectives_.rank());
         if (auto written = write_file_atomic(path, trace_text(trace, 0)); !written) return written;
     }
-    Json details{{"rank", collectives_.rank()},
-                 {"peak", memory_peak_since_mark()},
-                 {"live", memory_now()},
-                 {"categories", std::move(peaks)},
-                 {"live_categories", std::move(live)}};
-    if (!routing.empty() && routing.size() <= most_routings) details["routing"] = routing;
-    return recorder_.event(updates_, "memory", "", std::move(details));
+    if (routing.size() <= most_routings) event.routing = routing;
+    return recorder_.event(updates_, EventKind::Memory, "", event.to_json());
 }
 
 /// What this rank's list of operations took: an event without a sentence, for those who draw it.
 Result<void> TrainLoop::record_pipeline(std::int64_t number) {
     const std::vector<OpTime>& times = pipeline_.times();
     if (times.empty()) return {};
-    const double origin = times.front().start;
-    Json ops = Json::array();
+    PipelineEvent event{mesh_.position().pp, times.front().start, {}};
     for (const OpTime& each : times) {
-        ops.push_back({short_name(each.op, model_.chunks() > 1), each.start - origin, each.end - origin});
+        event.ops.push_back(
+            {short_name(each.op, model_.chunks() > 1), each.start - event.origin, each.end - event.origin});
     }
-    return recorder_.event(number, "pipeline", "",
-                           {{"pp_rank", mesh_.position().pp}, {"origin", origin}, {"ops", std::move(ops)}});
+    return recorder_.event(number, EventKind::Pipeline, "", event.to_json());
 }
 
 Result<void> TrainLoop::periodic() {
@@ -302,9 +292,9 @@ Result<void> TrainLoop::validate() {
     if (host[1].item<double>() < static_cast<double>(sequences)) return {};  // stopped: the part is not the whole
     const double loss = host[0].item<double>() / static_cast<double>(sequences);
     if (auto recorded = recorder_.points(updates_, {{series::validation_loss, loss}}); !recorded) return recorded;
-    return tell("validation",
+    return tell(EventKind::Validation,
                 fmt::format("Validation loss {:.3f} after step {}, over {} sequences.", loss, updates_, sequences),
-                {{"loss", loss}});
+                ValidationEvent{loss}.to_json());
 }
 
 Result<void> TrainLoop::sample() {
@@ -323,7 +313,7 @@ Result<void> TrainLoop::sample() {
                  std::min(plan_.data.sequence_length, plan_.model.max_position), [&] { return stop_asked(); });
     model_.train(true);
     if (!failure) return failure;
-    return tell("sample", text, {{"prompt", prompt}});
+    return tell(EventKind::Sample, text, SampleEvent{prompt, ""}.to_json());
 }
 
 Result<void> TrainLoop::save() {
@@ -339,14 +329,14 @@ Result<void> TrainLoop::save() {
     contents.optimizer = std::move(optimizer);
     return on_first_rank("write the checkpoint", [&]() -> Result<void> {
         const auto path =
-            save_checkpoint(options_.run / "checkpoints", contents, plan_, plan_.training.keep_checkpoints);
+            save_checkpoint(RunLayout(options_.run).checkpoints(), contents, plan_, plan_.training.keep_checkpoints);
         if (!path) return tl::unexpected(path.error());
         const Seconds seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const Bytes bytes = size_of(*path);
         return tell(
-            "checkpoint",
+            EventKind::Checkpoint,
             fmt::format("Checkpoint of step {}: {} in {}.", updates_, format_bytes(bytes), format_seconds(seconds)),
-            {{"path", path->filename().string()}, {"bytes", bytes}, {"seconds", seconds}});
+            CheckpointEvent{path->filename().string(), bytes, seconds}.to_json());
     });
 }
 

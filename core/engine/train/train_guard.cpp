@@ -7,6 +7,9 @@
 #include "core/base/json.h"
 #include "core/engine/train/bad_numbers.h"
 #include "core/engine/train/train_loop.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::engine {
 
@@ -15,10 +18,10 @@ namespace {
 /// Steps in a row that may be not finite where no guard leads back.
 constexpr std::int64_t most_nonfinite = 3;
 
-const char* kind_of(GuardFinding finding) {
-    return finding == GuardFinding::Nonfinite   ? "nonfinite"
-           : finding == GuardFinding::LossSpike ? "loss_spike"
-                                                : "spike";
+EventKind kind_of(GuardFinding finding) {
+    return finding == GuardFinding::Nonfinite   ? EventKind::Nonfinite
+           : finding == GuardFinding::LossSpike ? EventKind::LossSpike
+                                                : EventKind::Spike;
 }
 
 std::string action_name(GuardAction action) { return std::string(name_of(action)); }
@@ -68,11 +71,11 @@ Result<void> TrainLoop::respond(const Step& step) {
 
 Result<void> TrainLoop::judge_overflow(const Step& step) {
     const auto bearable = scaler_.update(true);
-    auto told = tell_at(step.number, "overflow",
+    auto told = tell_at(step.number, EventKind::Overflow,
                         fmt::format("Step {}: the fp16 gradients overflowed at loss scale {:g}; the update was "
                                     "skipped on all ranks, and the scale is now {:g}.",
                                     step.number, step.scale, scaler_.scale()),
-                        {{"scale", step.scale}, {"next_scale", scaler_.scale()}});
+                        OverflowEvent{step.scale, scaler_.scale()}.to_json());
     if (!told) return told;
     if (!bearable) return bearable;
     if (skipped_in_a_row_ < most_overflows_in_a_row(plan_.numerics)) return {};
@@ -83,7 +86,7 @@ Result<void> TrainLoop::judge_overflow(const Step& step) {
 }
 
 /// "; the first bad tensor is … of layer 3, in the backward pass".
-Result<std::string> TrainLoop::first_bad(const Step& step, Json& details) {
+Result<std::string> TrainLoop::first_bad(const Step& step, FindingEvent& event) {
     std::optional<BadNumbers> bad;
     if (!std::isfinite(step.loss)) {
         std::vector<Batch> batches;
@@ -98,9 +101,7 @@ Result<std::string> TrainLoop::first_bad(const Step& step, Json& details) {
         bad = std::move(found);
     }
     if (!bad) return std::string("; every gradient is finite, their norm alone is not");
-    details["tensor"] = bad->tensor;
-    details["layer"] = bad->layer;
-    details["pass"] = bad->forward ? "forward" : "backward";
+    event.place = FindingEvent::Place{bad->tensor, bad->layer, bad->forward ? "forward" : "backward"};
     const std::string place = bad->layer == "embed"  ? "the embeddings"
                               : bad->layer == "head" ? "the head"
                                                      : fmt::format("layer {}", bad->layer);
@@ -110,14 +111,14 @@ Result<std::string> TrainLoop::first_bad(const Step& step, Json& details) {
 
 Result<void> TrainLoop::tell_finding(const Step& step) {
     const GuardDecision& decision = step.decision;
-    Json details = {{"reason", decision.reason},
-                    {"action", action_name(decision.action)},
-                    {"loss", step.loss},
-                    {"grad_norm", step.norms.global},
-                    {"samples", step.samples}};
+    FindingEvent event{.reason = decision.reason,
+                       .action = action_name(decision.action),
+                       .loss = step.loss,
+                       .grad_norm = step.norms.global,
+                       .samples = step.samples};
     std::string sentence = fmt::format("Step {}: {}", step.number, decision.reason);
     if (decision.finding == GuardFinding::Nonfinite) {
-        PLIMSOLL_TRY(auto bad, first_bad(step, details));
+        PLIMSOLL_TRY(auto bad, first_bad(step, event));
         sentence += bad;
     }
     switch (decision.action) {
@@ -125,7 +126,7 @@ Result<void> TrainLoop::tell_finding(const Step& step) {
             sentence += fmt::format("; the gradients were clipped to {:.4g}.", decision.clip_to);
             break;
         case GuardAction::CutLr:
-            details["lr_factor"] = guard_.lr_factor();
+            event.lr_factor = guard_.lr_factor();
             sentence += fmt::format("; the learning rate is {:.3g} of its schedule's from here.", guard_.lr_factor());
             break;
         case GuardAction::Checkpoint:
@@ -138,7 +139,7 @@ Result<void> TrainLoop::tell_finding(const Step& step) {
             sentence += step.applied ? "." : "; the update was skipped on all ranks.";
             break;
     }
-    return tell_at(step.number, kind_of(decision.finding), sentence, std::move(details));
+    return tell_at(step.number, kind_of(decision.finding), sentence, event.to_json());
 }
 
 /// A fork: what was recorded since the checkpoint stays in the files, and the steps are taken again without the batch.
@@ -158,25 +159,26 @@ Result<void> TrainLoop::roll_back(const Step& step) {
     left_out_.insert(step.samples);
     const std::int64_t from = step.number;
     if (*chosen < 0) {
-        return tell_at(from, "rollback",
+        return tell_at(from, EventKind::Rollback,
                        fmt::format("Step {}: there is no checkpoint to go back to; the batch was skipped.", from));
     }
     const GradientGuard::State before = guard_.state();
     if (auto loaded = load(*chosen); !loaded) return loaded;
     guard_.go_on_after_rollback(before);
     return tell(
-        "rollback",
+        EventKind::Rollback,
         fmt::format(
             "Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} is left out.", from,
             updates_, step.samples, step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
-        {{"from", from}, {"to", updates_}, {"samples", step.samples}});
+        RollbackEvent{from, updates_, step.samples}.to_json());
 }
 
 /// It belongs to the branch that is left: a run that resumes must not take it up.
 Result<void> TrainLoop::leave_checkpoint(std::int64_t step) {
     return on_first_rank("put a checkpoint aside", [&]() -> Result<void> {
-        const std::filesystem::path from = options_.run / "checkpoints" / checkpoint_name(step);
-        const std::filesystem::path to = options_.run / "checkpoints" / ("left-" + checkpoint_name(step));
+        const RunLayout run(options_.run);
+        const std::filesystem::path from = run.checkpoint(step);
+        const std::filesystem::path to = run.left_checkpoint(step);
         std::error_code error;
         std::filesystem::remove_all(to, error);
         std::filesystem::rename(from, to, error);

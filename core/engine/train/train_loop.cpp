@@ -7,6 +7,7 @@
 
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/memory/memory_recorder.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::engine {
 
@@ -56,14 +57,15 @@ Result<TrainOutcome> TrainLoop::run() {
         if (range_test_over(done)) break;
         if (done.stop && updates_ < plan_.training.steps) {
             PLIMSOLL_CHECK(save());
-            PLIMSOLL_CHECK(tell("stop", fmt::format("Stopped after step {}, with a checkpoint.", updates_)));
+            PLIMSOLL_CHECK(tell(EventKind::Stop, fmt::format("Stopped after step {}, with a checkpoint.", updates_)));
             return TrainOutcome::Stopped;
         }
     }
     PLIMSOLL_CHECK(tell_noise_scale());
     PLIMSOLL_CHECK(tell_range_test());
     PLIMSOLL_CHECK(save());
-    PLIMSOLL_CHECK(tell("end", fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_)));
+    PLIMSOLL_CHECK(
+        tell(EventKind::End, fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_)));
     return TrainOutcome::Finished;
 }
 

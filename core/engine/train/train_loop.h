@@ -25,6 +25,8 @@
 #include "core/engine/train/recorder.h"
 #include "core/engine/train/trainer.h"
 #include "core/engine/weights/checkpoint.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::engine {
 
@@ -68,7 +70,7 @@ private:
     Result<void> respond(const Step& step);
     Result<void> judge_overflow(const Step& step);
     Result<void> tell_finding(const Step& step);
-    Result<std::string> first_bad(const Step& step, Json& details);
+    Result<std::string> first_bad(const Step& step, FindingEvent& event);
     Result<void> roll_back(const Step& step);
     Result<void> leave_checkpoint(std::int64_t step);
     void pass_over_left_out();
@@ -97,9 +99,8 @@ private:
     Result<void> sample();
     Result<void> save();
     /// An event of the whole run: rank 0 tells it.
-    Result<void> tell(const char* kind, const std::string& sentence, Json details = Json::object());
-    Result<void> tell_at(std::int64_t step, const char* kind, const std::string& sentence,
-                         Json details = Json::object());
+    Result<void> tell(EventKind kind, const std::string& sentence, Json details = Json::object());
+    Result<void> tell_at(std::int64_t step, EventKind kind, const std::string& sentence, Json details = Json::object());
     /// Rank 0 alone does something that may take long; the others wait and learn whether it worked.
     Result<void> on_first_rank(const char* what, const std::function<Result<void>()>& work);
     /// Whether some rank was asked to stop. All ranks have to learn of it before a forward pass in which all take part.

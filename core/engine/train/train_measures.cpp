@@ -6,6 +6,8 @@
 #include "core/base/json.h"
 #include "core/control/lr_range_test.h"
 #include "core/engine/train/train_loop.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::engine {
 
@@ -37,24 +39,21 @@ Result<void> TrainLoop::tell_noise_scale() {
     const double batch = tokens_per_batch(plan_);
     const auto scale = noise_scale_.value();
     if (!scale) {
-        return tell("noise_scale",
+        return tell(EventKind::NoiseScale,
                     fmt::format("The gradient noise scale cannot be told from {} measurements: noise and signal do not "
                                 "come apart yet; measure more often (training.noise_scale_every) or longer.",
                                 noise_scale_.count()));
     }
     const bool pays = bigger_batch_pays(batch, *scale);
     return tell(
-        "noise_scale",
+        EventKind::NoiseScale,
         fmt::format("The gradient noise scale is about {} tokens ({} measurements), and a batch is {}: a batch "
                     "twice as large would take {:.0f} % fewer steps to the same loss and {:.0f} % more tokens; it {}.",
                     format_short(*scale), noise_scale_.count(), format_short(batch),
                     100 * (1 - steps_ratio(2 * batch, *scale) / steps_ratio(batch, *scale)),
                     100 * (examples_ratio(2 * batch, *scale) / examples_ratio(batch, *scale) - 1),
                     pays ? "pays" : "hardly pays"),
-        {{"noise_scale", *scale},
-         {"batch_tokens", batch},
-         {"measurements", noise_scale_.count()},
-         {"bigger_batch_pays", pays}});
+        NoiseScaleEvent{*scale, batch, static_cast<std::int64_t>(noise_scale_.count()), pays}.to_json());
 }
 
 bool TrainLoop::range_test_over(const Step& step) {
@@ -75,7 +74,7 @@ Result<void> TrainLoop::tell_range_test() {
     if (plan_.lr.kind != LrKind::RangeTest) return {};
     const auto result = judge_range_test(range_test_.rates, range_test_.losses);
     if (!result) {
-        return tell("range_test",
+        return tell(EventKind::RangeTest,
                     fmt::format("The range test from {:g} to {:g} found no rate at which the loss falls: take more "
                                 "steps, or other bounds (optimizer.lr is the highest rate, lr.warmup_start_ratio the "
                                 "lowest as a share of it).",
@@ -84,13 +83,12 @@ Result<void> TrainLoop::tell_range_test() {
     }
     std::string sentence = fmt::format("The loss fell fastest at a learning rate of {:.3g} and was lowest at {:.3g}",
                                        result->steepest, result->lowest);
-    Json details = {{"steepest", result->steepest}, {"lowest", result->lowest}, {"suggestion", result->suggestion}};
     if (result->diverged) {
         sentence += fmt::format("; it diverged at {:.3g}", *result->diverged);
-        details["diverged"] = *result->diverged;
     }
     sentence += fmt::format("; take optimizer.lr={:.2g} as the peak.", result->suggestion);
-    return tell("range_test", sentence, std::move(details));
+    return tell(EventKind::RangeTest, sentence,
+                RangeTestEvent{result->steepest, result->lowest, result->suggestion, result->diverged}.to_json());
 }
 
 }  // namespace plimsoll::engine
