@@ -46,7 +46,8 @@ Result<Partition> balanced_partition(std::size_t count, int stages, const StageC
                          count, count);
     if (static_cast<double>(count) * stages > most_cells)
         return bad_input("{} layers over {} stages are too many to balance; set layout.split to even", count, stages);
-    // slowest[s][l]: the slowest of stages s.. when they hold layers l..; cut[s][l]: where stage s ends.
+    // slowest[s][l]: the time of the slowest of stages s.. when they hold layers l..; cut[s][l]: the layer at which
+    // stage s ends.
     const auto s_count = static_cast<std::size_t>(stages);
     std::vector<std::vector<Seconds>> slowest(s_count, std::vector<Seconds>(count + 1));
     std::vector<std::vector<std::size_t>> cut(s_count, std::vector<std::size_t>(count + 1));
