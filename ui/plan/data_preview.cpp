@@ -29,7 +29,7 @@ DataFacts readDataFacts(const Data& data, std::uint64_t seed) {
     facts.samplesPerEpoch =
         static_cast<qint64>(SampleOrder(corpus->train_size, data.sequence_length, seed).samples_per_epoch());
     facts.beginning = QString::fromStdString(corpus->text.substr(0, previewBytes));
-    // The cut may have gone through a character of several bytes.
+    // The cut may fall within a character of several bytes.
     if (corpus->text.size() > previewBytes)
         while (facts.beginning.endsWith(QChar::ReplacementCharacter)) facts.beginning.chop(1);
     return facts;
@@ -46,7 +46,7 @@ void DataPreview::show(const Data& data, std::uint64_t seed) {
     if (number_ > 0 && data == data_) return;
     data_ = data;
     loading_ = true;
-    pool_.clear();  // of an older text that was not begun yet
+    pool_.clear();  // drops the reading of an older text that has not begun
     const int number = ++number_;
     pool_.start([this, data, seed, number] {
         const DataFacts facts = readDataFacts(data, seed);

@@ -11,7 +11,7 @@ namespace plimsoll::ui {
 QStringList parameterHeaders();
 QList<TextRow> parameterRows(const Model& model, const ParameterCounts& counts);
 
-/// Term, bytes, formula, source: of one stage, the total last.
+/// Term, bytes, formula, source, for one stage; the total comes last.
 QStringList termHeaders();
 QList<TextRow> termRows(const RankMemory& stage);
 
