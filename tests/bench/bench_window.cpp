@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // bin/bench_window: how long a person waits, measured and printed. Never asserted, since the machine decides; what an
-// edit may cost in operations is test_edit_budget.cpp's.
+// edit may cost in operations is edit_budget_test.cpp's.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
