@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "core/planner/planner.h"
+#include "core/planner/recommendations.h"
 
 namespace plimsoll::ui {
 
