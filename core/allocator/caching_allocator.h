@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// After a sequence of requests; the peaks are since the start or reset_peaks().
+/// After a sequence of requests; the peaks are since the start.
 struct AllocatorFigures {
     Bytes requested = 0;  ///< as asked for
     Bytes allocated = 0;  ///< as handed out, rounded up
@@ -56,7 +56,6 @@ public:
     void free(std::int64_t handle);
     /// torch.cuda.empty_cache(): segments that nobody uses go back.
     void release_unused();
-    void reset_peaks();
 
     const AllocatorFigures& figures() const { return figures_; }
 

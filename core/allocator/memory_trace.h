@@ -18,6 +18,9 @@ enum class MemoryCategory : std::uint8_t { Parameters, Gradients, Optimizer, Act
 inline constexpr std::size_t memory_categories = 5;
 inline constexpr std::array<std::string_view, memory_categories> memory_category_names{
     "Parameters", "Gradients", "Optimizer + master", "Activations", "Buffers, logits"};
+inline constexpr std::string_view name_of(MemoryCategory category) {
+    return memory_category_names[static_cast<std::size_t>(category)];
+}
 
 /// Layers by number; these are no layers.
 inline constexpr std::int32_t no_layer = -1, embedding_layer = -2, head_layer = -3;

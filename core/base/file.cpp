@@ -12,33 +12,11 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/fd.h"
+
 namespace plimsoll {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-/// Owns a file descriptor.
-class Fd {
-public:
-    explicit Fd(int fd) : fd_(fd) {}
-    ~Fd() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Fd& operator=(Fd&&) = delete;
-    int get() const { return fd_; }
-    int close() {
-        const int result = ::close(fd_);
-        fd_ = -1;
-        return result;
-    }
-
-private:
-    int fd_;
-};
-
-}  // namespace
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
 
@@ -80,21 +58,18 @@ Result<std::string> read_bytes(const OpenFile& file, Bytes most, const fs::path&
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, Bytes limit) {
-    const Result<OpenFile> file = open_regular(path);
-    if (!file) return tl::unexpected(file.error());
-    if (file->size > limit) {
+    PLIMSOLL_TRY(const OpenFile file, open_regular(path));
+    if (file.size > limit) {
         return bad_input("{} holds {}, more than the {} that such a file may have", path.string(),
-                         format_bytes(file->size), format_bytes(limit));
+                         format_bytes(file.size), format_bytes(limit));
     }
-    return read_bytes(*file, file->size, path);
+    return read_bytes(file, file.size, path);
 }
 
 Result<FileBeginning> read_beginning(const fs::path& path, Bytes most) {
-    const Result<OpenFile> file = open_regular(path);
-    if (!file) return tl::unexpected(file.error());
-    Result<std::string> text = read_bytes(*file, std::min(file->size, most), path);
-    if (!text) return tl::unexpected(text.error());
-    return FileBeginning{*std::move(text), file->size};
+    PLIMSOLL_TRY(const OpenFile file, open_regular(path));
+    PLIMSOLL_TRY(std::string text, read_bytes(file, std::min(file.size, most), path));
+    return FileBeginning{std::move(text), file.size};
 }
 
 Result<void> write_file_atomic(const fs::path& path, std::string_view contents) {

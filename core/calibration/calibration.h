@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/calibration/peak_record.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll {
 

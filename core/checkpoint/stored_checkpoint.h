@@ -24,6 +24,9 @@ enum class CheckpointKind {
 };
 inline constexpr std::array<std::string_view, 5> checkpoint_kind_names{
     "torch.save", "torch.save in shards", "torch.distributed.checkpoint", "DeepSpeed universal", "DeepSpeed ZeRO"};
+inline constexpr std::string_view name_of(CheckpointKind kind) {
+    return checkpoint_kind_names[static_cast<std::size_t>(kind)];
+}
 
 struct StoredCheckpoint {
     CheckpointKind kind = CheckpointKind::TorchFile;

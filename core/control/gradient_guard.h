@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/control/robust_window.h"
 
 namespace plimsoll {
@@ -17,6 +18,9 @@ enum class GuardFinding { None, Nonfinite, GradientSpike, LossSpike };
 enum class GuardAction { None, Clip, Skip, CutLr, Checkpoint, Rollback, Stop };
 inline constexpr std::array<std::string_view, 7> guard_action_names{"none",       "clip",      "skip", "cut_lr",
                                                                     "checkpoint", "roll_back", "stop"};
+inline constexpr std::string_view name_of(GuardAction action) {
+    return guard_action_names[static_cast<std::size_t>(action)];
+}
 
 struct GuardSample {
     std::int64_t step = 0;  ///< from 1

@@ -58,9 +58,6 @@ private:
     State state_;
 };
 
-/// Of numbers in any order; 0 of none.
-double median(std::vector<double> values);
-
 Json to_json(const RobustWindow::State& state);
 /// Throws Json::exception where the document is another.
 RobustWindow::State window_state(const Json& json);

@@ -75,7 +75,7 @@ Result<std::string> read_text(const fs::path& path, Bytes room) {
     if (!ignored && size > static_cast<std::uintmax_t>(room)) return too_large(path);
     auto text = read_file(path, room);
     if (!text) return unreadable(text.error());
-    if (const auto checked = require_text(*text, path); !checked) return tl::unexpected(checked.error());
+    PLIMSOLL_CHECK(require_text(*text, path));
     return text;
 }
 
@@ -85,14 +85,13 @@ Result<Corpus> read_documents(const std::vector<fs::path>& files, const fs::path
     for (const fs::path& file : files) {
         const Bytes room = corpus_limit - static_cast<Bytes>(corpus.text.size());
         if (room <= 0) return too_large(root);
-        auto text = read_text(file, room);
-        if (!text) return tl::unexpected(text.error());
-        if (text->empty()) continue;
+        PLIMSOLL_TRY(auto text, read_text(file, room));
+        if (text.empty()) continue;
         if (corpus.documents > 0) corpus.text += '\n';
         if (corpus.text.empty()) {
-            corpus.text = std::move(*text);
+            corpus.text = std::move(text);
         } else {
-            corpus.text += *text;
+            corpus.text += text;
         }
         ++corpus.documents;
     }
@@ -109,7 +108,7 @@ Result<CorpusBeginning> read_beginnings(const std::vector<fs::path>& files, cons
         const auto beginning = read_beginning(file, wanted);
         if (!beginning) return unreadable(beginning.error());
         if (beginning->size > corpus_limit - corpus.size) return too_large(file);
-        if (const auto checked = require_text(beginning->text, file); !checked) return tl::unexpected(checked.error());
+        PLIMSOLL_CHECK(require_text(beginning->text, file));
         if (beginning->size == 0) continue;
         if (corpus.documents > 0) {
             corpus.text += '\n';
@@ -142,8 +141,7 @@ Result<std::size_t> train_size_of(std::size_t size, const Data& data) {
     if (size == 0) return bad_input("{} (data.path) is empty; give text to learn from", data.path);
     if (size < window) {
         return bad_input(
-            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give "
-            "a "
+            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give a "
             "longer text or set data.sequence_length to {} or less",
             data.path, format_count(static_cast<std::int64_t>(size)), format_count(static_cast<std::int64_t>(window)),
             format_count(static_cast<std::int64_t>(size) - 1));
@@ -196,16 +194,13 @@ auto corpus_of(const Data& data, const Read& read, const SizeOf& size_of)
         const bool bundled = data.path == bible;
         const Result<fs::path> path = bundled ? bundled_corpus(data.path) : Result<fs::path>(data.path);
         if (!path) return tl::unexpected(path.error());
-        const auto files = files_of(*path);
-        if (!files) return tl::unexpected(files.error());
-        auto corpus = read(*files, *path);
+        PLIMSOLL_TRY(const auto files, files_of(*path));
+        auto corpus = read(files, *path);
         if (!corpus) return corpus;
         // "folder/" has an empty file name
         const fs::path named = path->has_filename() ? *path : path->parent_path();
         corpus->name = bundled ? data.path : named.filename().string();
-        const Result<std::size_t> train_size = train_size_of(size_of(*corpus), data);
-        if (!train_size) return tl::unexpected(train_size.error());
-        corpus->train_size = *train_size;
+        PLIMSOLL_TRY(corpus->train_size, train_size_of(size_of(*corpus), data));
         return corpus;
     } catch (const std::bad_alloc&) {
         return bad_input("{} (data.path) does not fit into memory; give a part of it", data.path);

@@ -8,8 +8,6 @@
 namespace plimsoll {
 namespace {
 
-bool on_cpu(const Plan& plan) { return plan.cluster.gpu == "cpu"; }
-
 /// Sizes of the ops of one layer on one rank, as in the header's table.
 struct Sizes {
     explicit Sizes(const Plan& plan)
@@ -29,7 +27,7 @@ struct Sizes {
           f(share(plan.model.ffn_hidden_size, t)),
           mask(plan.model.dropout > 0 ? mask_bytes(plan) : 0),
           eager(plan.layout.cp == 1 &&
-                (plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0))),
+                (plan.numerics.attention == Attention::Eager || (plan.cluster.on_cpu() && plan.model.dropout > 0))),
           repeated(plan.model.num_kv_heads < plan.model.num_heads),
           routed(plan.model.moe() ? plan.model.experts_per_token : 1),
           own_experts(plan.model.moe() ? share(plan.model.num_experts, plan.layout.ep) : Count(1)),
@@ -182,7 +180,7 @@ private:
 
 /// oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.
 Count packed_operands(const Plan& plan) {
-    return on_cpu(plan) && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
+    return plan.cluster.on_cpu() && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
 }
 
 /// The gradient of one of the MLP's matrices; of its adapter where it has one in its place.
@@ -331,11 +329,11 @@ Count packing_peak(const Plan& plan) {
 
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }
 
-std::int64_t mask_bytes(const Plan& plan) { return on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 1; }
+std::int64_t mask_bytes(const Plan& plan) { return plan.cluster.on_cpu() ? bytes_of(plan.numerics.dtype) : 1; }
 
 std::int64_t statistic_bytes(const Plan& plan) {
     if (plan.model.norm == Norm::RmsNorm) return 4;
-    return 2 * (on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 4);
+    return 2 * (plan.cluster.on_cpu() ? bytes_of(plan.numerics.dtype) : 4);
 }
 
 Count tokens(const Plan& plan) { return share(plan.data.sequence_length, plan.layout.cp) * plan.layout.micro_batch; }

@@ -59,8 +59,7 @@ std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
     std::string formula;
     if (z.pieces)
         formula = fmt::format(
-            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's "
-            "input "
+            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's input "
             "and matrix = {} × {} × {} + 4 × {} × {}",
             z.chunks, z.half() > 0 ? fmt::format(" + {} B gradient", z.half()) : "", number(z.piece),
             number(z.vocabulary), 4 + z.half(),

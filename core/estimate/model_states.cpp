@@ -114,7 +114,7 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
             "ZeRO-Infinity (Rajbhandari et al. 2021)");
     }
     // On the CPU, whose memory is the host's, the shards that are on their way are among the gathered weights.
-    if (layout.offload_parameters == Offload::Nvme && plan.cluster.gpu != "cpu") {
+    if (layout.offload_parameters == Offload::Nvme && !plan.cluster.on_cpu()) {
         const Count buffer = std::max(Count(100'000'000), share(slice.largest, groups.dense));
         const auto bytes = bytes_of(plan.numerics.dtype);
         add("host_parameter_buffers", "Swap buffers of the parameters", Category::Buffers, 5 * bytes * buffer,

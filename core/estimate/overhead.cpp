@@ -53,7 +53,7 @@ std::optional<Term> nccl_term(const Layout& layout) {
 }
 
 void overhead(const Plan& plan, Count dynamic, TermSink& sink) {
-    if (plan.cluster.gpu == "cpu") {
+    if (plan.cluster.on_cpu()) {
         sink.add("overhead", Category::Overhead, 0, [] {
             return Words{
                 "Framework overhead",

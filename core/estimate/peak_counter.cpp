@@ -8,6 +8,7 @@
 #include "core/estimate/terms.h"
 #include "core/schedule/plan_pipeline/in_flight.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

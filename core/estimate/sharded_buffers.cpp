@@ -40,7 +40,7 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
     // What is on its way while a unit computes: the next one's weights, or where those wait on a drive its shard, which
     // is read ahead; from host memory nothing.
     const Count coming = layout.offload_parameters == Offload::None ? e * slice.layer
-                         : layout.offload_parameters == Offload::Nvme && plan.cluster.gpu == "cpu"
+                         : layout.offload_parameters == Offload::Nvme && plan.cluster.on_cpu()
                              ? e * share(slice.layer, ranks)
                              : Count(0);
     if (slice.last) {
@@ -63,8 +63,7 @@ std::string sharded_buffers_text(const Plan& plan, const Slice& slice, const Sha
         return fmt::format("in a layer's backward {} of gradients in buckets of up to {} MiB",
                            number(buffers.in_backward), plan.training.bucket_mib);
     return fmt::format(
-        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: {} and "
-        "the "
+        "beside the loss {}: the head's weights and the last layer's, on their way; in a layer's backward {}: {} and the "
         "gradients of one or two of {} parameters",
         number(buffers.at_loss), number(buffers.in_backward),
         plan.layout.offload_parameters == Offload::None ? "two layers' weights" : "a layer's weights",

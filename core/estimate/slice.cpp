@@ -9,6 +9,7 @@
 #include "core/plan/parameters.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

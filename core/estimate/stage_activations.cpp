@@ -179,9 +179,7 @@ void activation_terms(const Plan& plan, const LayerActivations& layer, const Sli
         if (plan.layout.offload_activations)
             text = fmt::format("at most two layers on their way = min(2 × {}, {}); all wait in host memory: {}",
                                number(stage.largest), number(stage.kept), text);
-        return Words{recomputes
-                         ? fmt::format("Activations (recompute {})", recompute_names[static_cast<std::size_t>(mode)])
-                         : "Activations",
+        return Words{recomputes ? fmt::format("Activations (recompute {})", name_of(mode)) : "Activations",
                      fmt::format("{}; a {}layer: {}", text, recomputes && counts.whole() > 0 ? "recomputed " : "",
                                  layer_written_out(plan, recomputes ? mode : Recompute::None)),
                      korthikanti};
@@ -206,7 +204,7 @@ void activation_terms(const Plan& plan, const LayerActivations& layer, const Sli
 void imbalance_term(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
                     TermSink& sink) {
     constexpr std::int64_t percent = 25;
-    if (!plan.model.moe() || plan.layout.ep < 2 || plan.cluster.gpu == "cpu" || plan.model.capacity_factor > 0) return;
+    if (!plan.model.moe() || plan.layout.ep < 2 || plan.cluster.on_cpu() || plan.model.capacity_factor > 0) return;
     const auto m = static_cast<std::size_t>(plan.layout.recompute);
     const auto counts = LayerCounts(plan, slice, plan.layout.recompute);
     const Count kept = share(in_flight.alive * (counts.again() * layer.routed[m] + counts.whole() * layer.routed[0]),

@@ -13,6 +13,7 @@ namespace plimsoll {
 
 enum class Family { Gpt2, Llama, Mistral, Mixtral, Qwen2, T5 };
 inline constexpr std::array<std::string_view, 6> family_names{"gpt2", "llama", "mistral", "mixtral", "qwen2", "t5"};
+inline constexpr std::string_view name_of(Family family) { return family_names[static_cast<std::size_t>(family)]; }
 
 enum class Norm { LayerNorm, RmsNorm };
 inline constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
@@ -23,6 +24,9 @@ inline constexpr std::array<std::string_view, 3> position_names{"learned", "rota
 /// Relu and Gelu have two MLP matrices, SwiGlu and GeGlu three.
 enum class Activation { Gelu, Relu, SwiGlu, GeGlu };
 inline constexpr std::array<std::string_view, 4> activation_names{"gelu", "relu", "swiglu", "geglu"};
+inline constexpr std::string_view name_of(Activation activation) {
+    return activation_names[static_cast<std::size_t>(activation)];
+}
 
 /// Where a layer's norms stand, with x the residual stream and f attention or the MLP.
 enum class NormPlacement {
@@ -32,6 +36,9 @@ enum class NormPlacement {
     DeepNorm,  ///< norm(a x + f(x)), a = (2 layers)^(1/4), with initial weights of its own (Wang 2022)
 };
 inline constexpr std::array<std::string_view, 4> norm_placement_names{"pre", "post", "sandwich", "deepnorm"};
+inline constexpr std::string_view name_of(NormPlacement placement) {
+    return norm_placement_names[static_cast<std::size_t>(placement)];
+}
 
 /// Initial weights of matrices (core/engine/model/init.h).
 enum class Init {
@@ -40,6 +47,7 @@ enum class Init {
     Guide,  ///< what writes to the residual stream 1 / sqrt(2 layers), q, k and v 0.02, an output head of its own 0
 };
 inline constexpr std::array<std::string_view, 3> init_names{"gpt2", "plain", "guide"};
+inline constexpr std::string_view name_of(Init init) { return init_names[static_cast<std::size_t>(init)]; }
 
 struct Model {
     std::string preset;   ///< name of a file in presets/models, or empty

@@ -28,8 +28,6 @@ struct Candidate {
     std::int64_t gpus() const { return cluster.world_size(); }
 };
 
-/// "dp 4, tp 8 + sp, pp 2 interleaved 1F1B x 3, ZeRO-1, 2 x 16, selective": what of a layout differs from the plainest.
-std::string layout_words(const Layout& layout);
 /// The plan with the candidate's GPUs and layout.
 Plan plan_of(const PlanRequest& request, const Candidate& candidate);
 /// Sets what the candidate takes in time, on that hardware.
@@ -82,9 +80,6 @@ using PlanProgress = std::function<void(const PlanResult&)>;
 Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& progress = {},
                                 const std::atomic<bool>* cancel = nullptr);
 
-/// One step away from `candidate` in each dimension, with the reason why it was not taken.
-std::vector<Neighbour> neighbours(const PlanRequest& request, const Candidate& candidate);
-
 /// What people are told for a model of this size, beside what the search found: "up to 7B one A100 80GB", "70B and up
 /// ZeRO-3", "bf16 from Ampere on", "a trillion parameters 64 x 8 x 16".
 struct Recommendation {
@@ -93,8 +88,5 @@ struct Recommendation {
     bool holds = false;  ///< for this request's plan and best layout
     std::string why;     ///< with this plan's numbers
 };
-std::vector<Recommendation> recommendations(const PlanRequest& request, const PlanResult& result);
-
-Json to_json(const PlanRequest& request, const PlanResult& result);
 
 }  // namespace plimsoll

@@ -14,6 +14,9 @@ namespace plimsoll {
 
 enum class Objective { Time, Memory, Cost, FewestGpus };
 inline constexpr std::array<std::string_view, 4> objective_names{"time", "memory", "cost", "fewest-gpus"};
+inline constexpr std::string_view name_of(Objective objective) {
+    return objective_names[static_cast<std::size_t>(objective)];
+}
 
 /// Values that each dimension of a layout may take; an empty list: every value that the model and the cluster allow.
 struct Choices {

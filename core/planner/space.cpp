@@ -99,7 +99,7 @@ std::vector<ScheduleChoice> schedule_choices(const PlanRequest& request, const D
 std::vector<ZeroChoice> zero_choices(const PlanRequest& request, const Division& division) {
     const auto& choices = request.choices;
     std::vector<ZeroChoice> all;
-    const bool cpu = request.plan.cluster.gpu == "cpu";
+    const bool cpu = request.plan.cluster.on_cpu();
     for (std::int64_t stage = 0; stage <= (division.pp > 1 ? 1 : most_zero_stage(request.plan)); ++stage) {
         if (!allowed(choices.zero_stage, stage)) continue;
         for (const auto offload : {Offload::None, Offload::Cpu, Offload::Nvme}) {

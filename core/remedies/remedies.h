@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll {
@@ -34,17 +35,5 @@ struct Remedies {
     std::optional<Remedy> set;    ///< of a plan that does not fit: the cheapest set of changes found that makes it fit
     Bytes least = 0;              ///< the fullest rank with everything the search tried: what no set here goes below
 };
-
-/// All single changes that are legal (check_plan) and save something, and, when the plan does not fit, a set of them
-/// that does, found greedily and then thinned out, with changes of the rounding only where nothing else helps.
-/// What would take more than 4 TiB of a node's host memory is left out. Every
-/// figure comes from estimating the changed plan. `estimate` is the plan's own.
-Remedies find_remedies(const Plan& plan, const MemoryEstimate& estimate);
-
-/// "Needs 112 GiB …": what dominates the fullest rank and why.
-std::string why_words(const Plan& plan, const MemoryEstimate& estimate);
-
-/// "why", "remedies" and "set" of `plimsoll estimate --json`.
-Json to_json(const Remedies& remedies);
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/run/run_folder.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 #include "core/telemetry/reader.h"

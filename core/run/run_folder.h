@@ -26,6 +26,9 @@ namespace plimsoll {
 enum class RunStatus { Starting, Running, Stopping, Finished, Stopped, Failed };
 inline constexpr std::array<std::string_view, 6> run_status_names{"starting", "running", "stopping",
                                                                   "finished", "stopped", "failed"};
+inline constexpr std::string_view name_of(RunStatus status) {
+    return run_status_names[static_cast<std::size_t>(status)];
+}
 
 struct RunState {
     RunStatus status = RunStatus::Starting;
@@ -68,15 +71,5 @@ public:
 private:
     std::filesystem::path path_;
 };
-
-/// $PLIMSOLL_RUNS, or $XDG_DATA_HOME/plimsoll/runs, or ~/.local/share/plimsoll/runs.
-std::filesystem::path runs_folder();
-/// "llama-tiny-2026-11-29-142233" under runs_folder(), not taken yet.
-std::filesystem::path new_run_path(const Plan& plan);
-/// A run folder's path, the name of a run in the store, or "latest". The error names what was looked for.
-Result<RunFolder> find_run(const std::string& run, const std::filesystem::path& store = runs_folder());
-
-/// Newest first; folders that hold no run are passed over.
-std::vector<RunFolder> list_runs(const std::filesystem::path& store = runs_folder());
 
 }  // namespace plimsoll

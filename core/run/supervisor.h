@@ -35,26 +35,8 @@ struct SupervisorOptions {
 /// killed the kernel kills them (PR_SET_PDEATHSIG).
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options);
 
-/// What can be told before any process is started, as one sentence: the plan is possible, this version can train it
-/// here, the corpus loads, and the checkpoints fit on the disk that `place` (the run folder to be) is on.
-Result<void> check_start(const Plan& plan, const std::filesystem::path& place);
-
 /// The program that is started for each rank: `wanted`, or else $PLIMSOLL_WORKER, or plimsoll-worker beside this
 /// program. The error says that this build has no engine.
 Result<std::filesystem::path> find_worker(const std::filesystem::path& wanted = {});
-
-/// What the run's checkpoints will take on the disk at most, beyond those that are in `place` already: old ones go as
-/// new ones come.
-Bytes checkpoint_room(const Plan& plan, const std::filesystem::path& place);
-
-/// Sentences about a start that works but will disappoint (more threads than cores).
-std::vector<std::string> start_warnings(const Plan& plan);
-
-/// Starts `plimsoll supervise RUN` in its own session and returns at once; its output goes to logs/supervisor.log.
-/// `program` is the plimsoll binary.
-Result<void> start_detached(const RunFolder& run, const std::filesystem::path& program);
-
-/// The folder of the running program (to find plimsoll and plimsoll-worker beside it).
-std::filesystem::path program_folder();
 
 }  // namespace plimsoll

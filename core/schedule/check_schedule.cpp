@@ -129,9 +129,8 @@ private:
 
 Result<void> check_schedule(const PipelineSchedule& schedule) {
     if (auto shape = check_shape(schedule); !shape) return shape;
-    const auto listed = listed_ops(schedule);
-    if (!listed) return tl::unexpected(listed.error());
-    if (auto all = check_complete(schedule, *listed); !all) return all;
+    PLIMSOLL_TRY(const auto listed, listed_ops(schedule));
+    if (auto all = check_complete(schedule, listed); !all) return all;
 
     Progress progress(schedule);
     const auto reached = traverse(

@@ -39,10 +39,4 @@ Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, in
 Partition partition_of(const std::vector<std::int64_t>& layers, const std::vector<Seconds>& layer_times,
                        Seconds first_extra = 0, Seconds last_extra = 0);
 
-/// balanced_partition of the plan's stages by forward and backward FLOPs (relative_stage_times); the time that a stage
-/// recomputes counts for that stage.
-Result<Partition> balanced_partition(const Plan& plan);
-/// The plan's own split, measured the same way.
-Partition partition_of(const Plan& plan);
-
 }  // namespace plimsoll

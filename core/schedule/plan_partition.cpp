@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The balanced split of a plan's own layers.
+#include "core/schedule/plan_partition.h"
+
 #include <numeric>
 
 #include "core/plan/recompute_rules.h"
-#include "core/schedule/partition.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

@@ -31,11 +31,8 @@ Seconds all_reduce_time(const Hardware& hardware, const Group& group, double byt
 /// of eight, in fewer hops). `inside` has to divide the group and, where nodes are crossed, lie in one node; otherwise
 /// it is the flat ring.
 Seconds grouped_all_reduce_time(const Hardware& hardware, const Group& group, std::int64_t inside, double bytes);
-/// Half of a ring's all-reduce.
+/// Half of a ring's all-reduce; a reduce-scatter takes as long.
 Seconds all_gather_time(const Hardware& hardware, const Group& group, double bytes);
-inline Seconds reduce_scatter_time(const Hardware& hardware, const Group& group, double bytes) {
-    return all_gather_time(hardware, group, bytes);
-}
 /// `bytes` leave each rank in all, its own share included.
 Seconds all_to_all_time(const Hardware& hardware, const Group& group, double bytes);
 /// From one rank to another, in the node or between nodes.

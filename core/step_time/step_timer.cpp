@@ -9,6 +9,7 @@
 #include "core/estimate/terms.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 #include "core/step_time/collective_time.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/pipeline_time.h"
@@ -202,7 +203,7 @@ struct StepTimer::Impl {
                                                                                  : 16;
         // Masters and moments are read and written, gradients scaled back (twice), measured, clipped (twice) and used.
         const double bytes = 8 + moments + (half ? element : 0) + (half ? 6 : 4) * gradient;
-        if (l.offload_optimizer != Offload::None && plan.cluster.gpu != "cpu") {
+        if (l.offload_optimizer != Offload::None && !plan.cluster.on_cpu()) {
             const double moves = l.zero_stage >= 2 ? as_double(l.accumulation) : 1;
             const double ranks = as_double(std::min(hardware.a_node, l.world_size()));
             time.of(TimePart::Host) +=

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll {
@@ -59,7 +60,7 @@ Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path)
         return bad_input("cannot cut the torn tail of {}: {}", path.string(), errno_text(errno));
     }
     if (writer.size_ == 0) {
-        if (auto done = writer.append(record_magic); !done) return tl::unexpected(done.error());
+        PLIMSOLL_CHECK(writer.append(record_magic));
     }
     return writer;
 }

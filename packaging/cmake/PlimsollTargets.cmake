@@ -10,7 +10,6 @@ target_compile_options(plimsoll_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(PLIMSOLL_WERROR)
   target_compile_options(plimsoll_flags INTERFACE -Werror)
 endif()
-target_compile_definitions(plimsoll_flags INTERFACE PLIMSOLL_VERSION="${PROJECT_VERSION}")
 if(PLIMSOLL_SANITIZER)
   # Undefined behaviour that is only printed would pass every test: it ends the program.
   add_compile_options(-fsanitize=${PLIMSOLL_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 #include <fstream>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
+#include "core/base/json.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "core/base/json.h"
 #include "core/plan/parameters.h"
 #include "tests/support/plans.h"
 

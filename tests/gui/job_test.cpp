@@ -9,6 +9,7 @@
 #include "core/interop/exports/export_target.h"
 #include "core/plan/trainable.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/common/value_format.h"
 #include "ui/export/export_page.h"

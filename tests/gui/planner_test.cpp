@@ -8,6 +8,7 @@
 #include <QUndoStack>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/planner/planner_details.h"
 #include "ui/planner/planner_form.h"

@@ -8,6 +8,7 @@
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll {
 namespace {

@@ -15,6 +15,18 @@ import targets as tree  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 ROW = re.compile(r"^\| `([^`|]+)` *\|[^|]*\| *([^|]*?) *\|", re.M)
+# Folders whose files are the entries of a table: declared together in the header named here.
+TABLES = {
+    "app/cli": "terminal/command.h", "app/cli/bench": "bench_studies.h", "core/checkpoint": "checkpoint_kinds.h",
+    "core/doctor/plan_checks": "plan_checks.h", "core/doctor/run_checks": "run_checks.h", "core/engine/model": "families.h",
+    "core/engine/optimizer": "optimizer_kinds.h", "core/estimate": "terms.h", "core/frameworks": "framework.h",
+    "core/interop/deepspeed": "deepspeed_parts.h", "core/interop/deepspeed/lint": "deepspeed_case.h",
+    "core/interop/export_notes": "export_notes.h", "core/interop/exports": "export_parts.h",
+    "core/interop/records": "records_export.h", "core/lessons": "lesson.h", "core/plan/checks": "problems.h",
+    "core/schedule/generators": "generators.h", "core/validation": "peak_row.h",
+}
+# The second .cpp of a class: its painting, its actions.
+PARTS = re.compile(r"(_paint|_actions|/plot_(axes|marks|table))[.]cpp$")
 # Headers of these libraries are heavy or bind a licence: only targets that link them may include them.
 LIBRARIES = {"Qt": re.compile(r"^\s*#\s*include <(Q[A-Z]|Qt)", re.M), "torch": re.compile(r"^\s*#\s*include <(torch|ATen|c10)/", re.M)}
 
@@ -92,6 +104,19 @@ def faults_of_table(targets, rows):
     return found + [f"core/README.md: the table has a row for {key}, which is no target" for key in sorted(set(rows) - known)]
 
 
+def faults_of_names(files, exists):
+    """.cpp files whose declarations no header of their name or of their folder's table holds."""
+    found = []
+    for file in files:
+        path = pathlib.PurePath(file)
+        if path.suffix != ".cpp" or path.stem == "main" or PARTS.search(file) or exists(str(path.with_suffix(".h"))):
+            continue
+        table = TABLES.get(str(path.parent))
+        if not table or not exists(str(path.parent / table)):
+            found.append(f"{file}: declare what it defines in {path.stem}.h, so that it is found by its name")
+    return found
+
+
 def self_test():
     make = lambda name, files, exposes=(), uses=(): tree.Target(name, name, "library", list(files), list(exposes), list(uses), [])
     texts = {"a/a.h": "", "b/b.h": '#include "a/a.h"\n', "b/b.cpp": '#include "c/c.h"\n', "c/c.h": "#include <QWidget>\n"}
@@ -100,6 +125,8 @@ def self_test():
     assert len(found) == 3, found
     assert "b may not use c" in found[0] and "under EXPOSES" in found[1] and "includes Qt" in found[2], found
     assert unused_links({"a": make("a", ["a/a.h"]), "b": make("b", ["a/a.h"], uses=["a"])}, texts.__getitem__, {})
+    found = faults_of_names(["a/b.cpp", "a/c.cpp", "core/lessons/x.cpp"], {"a/b.h", "core/lessons/lesson.h"}.__contains__)
+    assert len(found) == 1 and found[0].startswith("a/c.cpp"), found
     rows = table("| folder | holds | may use | libraries |\n|---|---|---|---|\n| `b` | x | a, c | - |\n")
     assert rows == {"b": {"a", "c"}}, rows
     found = faults_of_table(targets, rows)
@@ -121,6 +148,7 @@ def main():
     targets, whole = tree.read_targets(), tree.umbrellas()
     read = lambda file: (ROOT / file).read_text()
     found = faults_of_includes(targets, read, whole) + unused_links(targets, read, whole)
+    found += faults_of_names([file for each in targets.values() for file in each.files], lambda file: (ROOT / file).exists())
     found += faults_of_table(targets, table((ROOT / "core/README.md").read_text()))
     try:
         tree.floors(targets, tree.umbrellas())

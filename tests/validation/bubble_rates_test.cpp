@@ -8,6 +8,7 @@
 
 #include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/simulate.h"
+#include "core/validation/bubble_cases.h"
 #include "core/validation/bubble_rates.h"
 
 namespace plimsoll {

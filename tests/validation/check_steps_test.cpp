@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model against what others published: these figures are promised.
+// The model against what others published: these figures are promised. Each bound is the measured value and about a
+// tenth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,14 +27,21 @@ TEST(PublishedSteps, OneNode) {
     const auto summary = summarize(table_of("vtrain-step-times-single.csv"));
     EXPECT_EQ(summary.rows, 729u);
     EXPECT_LT(summary.mean_error, 0.084) << "vTrain's own, which profiles the GPU";
-    EXPECT_LT(summary.mean_regret, 0.05);
+    EXPECT_LT(summary.mean_regret, 0.037);
 }
 
 TEST(PublishedSteps, ManyNodes) {
     const auto summary = summarize(table_of("vtrain-step-times-multi.csv"));
     EXPECT_EQ(summary.rows, 51u);
-    EXPECT_LT(summary.mean_error, 0.10) << "vTrain's own is 0.147";
-    EXPECT_LT(summary.mean_regret, 0.05);
+    EXPECT_LT(summary.mean_error, 0.080) << "vTrain's own is 0.147";
+    EXPECT_LT(summary.mean_regret, 0.035);
+}
+
+TEST(PublishedSteps, FullySharded) {
+    const auto summary = summarize(table_of("fsdp-step-times.csv"));
+    EXPECT_EQ(summary.rows, 129u);
+    EXPECT_LT(summary.mean_error, 0.172);
+    EXPECT_LT(summary.median_error, 0.133);
 }
 
 TEST(PublishedSteps, MegatronAndLlama) {
@@ -45,9 +53,9 @@ TEST(PublishedSteps, MegatronAndLlama) {
     }
     ASSERT_EQ(megatron.size(), 24u);
     ASSERT_EQ(llama.size(), 3u);
-    EXPECT_LT(summarize(megatron).median_error, 0.05);
-    EXPECT_LT(summarize(megatron).mean_error, 0.06);
-    EXPECT_LT(summarize(llama).median_error, 0.10);
+    EXPECT_LT(summarize(megatron).median_error, 0.0405);
+    EXPECT_LT(summarize(megatron).mean_error, 0.0445);
+    EXPECT_LT(summarize(llama).median_error, 0.041);
 }
 
 TEST(PublishedSteps, MetricsAreTurnedIntoSeconds) {
@@ -83,8 +91,8 @@ TEST(PublishedSteps, BadTablesAreNamed) {
     EXPECT_THAT(refused(head + "2,16,8,1024,16,24,1024,3,1,2,3\n"), testing::HasSubstr("layout"));
     EXPECT_THAT(refused("name,preset,settings,metric,value\nx,llama-7c,,seconds,1\n"), testing::HasSubstr("llama-7"));
     EXPECT_THAT(
-        refused("name,preset,settings,metric,value\nx,llama-7b,cluster.gpu=A100 SXM4 80GB;cluster.gpus_per_node=2,"
-                "hours,1\n"),
+        refused(
+            "name,preset,settings,metric,value\nx,llama-7b,cluster.gpu=A100 SXM4 80GB;cluster.gpus_per_node=2,hours,1\n"),
         testing::HasSubstr("\"hours\" is not one of"));
 }
 

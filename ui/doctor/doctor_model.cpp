@@ -6,6 +6,7 @@
 #include "core/doctor/examine.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "ui/plan/plan_model.h"
 #include "ui/run/run_model.h"
 
@@ -67,9 +68,8 @@ void DoctorModel::examine() {
     examination_.ask(
         [ofRun, plan = plan_->plan(), path = run_->runPath().toStdString()]() -> Result<Diagnosis> {
             if (!ofRun) return examine_plan(plan);
-            const Result<RunFolder> folder = RunFolder::open(path);
-            if (!folder) return tl::unexpected(folder.error());
-            return examine_run(*folder);
+            PLIMSOLL_TRY(const RunFolder folder, RunFolder::open(path));
+            return examine_run(folder);
         },
         [this](Result<Diagnosis> answer) { take(std::move(answer)); });
     emit changed();

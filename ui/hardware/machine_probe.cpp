@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <QLocale>
 
+#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"
@@ -71,7 +73,7 @@ void MachineProbe::planFor(PlanModel& model) const {
 }
 
 QList<TextRow> chosenGpuRows(const Cluster& cluster) {
-    if (cluster.gpu == "cpu") {
+    if (cluster.on_cpu()) {
         const Result<Bytes> usable = usable_bytes(cluster);
         return {factRow(MachineProbe::tr("Each rank"), MachineProbe::tr("a process on this machine")),
                 factRow(MachineProbe::tr("Usable memory a rank"),

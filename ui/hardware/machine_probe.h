@@ -6,7 +6,7 @@
 #include <optional>
 #include <QObject>
 
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan.h"
 #include "ui/common/background.h"
 #include "ui/common/text_table.h"

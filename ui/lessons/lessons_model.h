@@ -42,14 +42,9 @@ private:
     QString problem_;
 };
 
-/// One column, the titles.
-QList<TextRow> lessonRows(const std::vector<Lesson>& lessons);
-
 /// Colours of a lesson's text, "#rrggbb".
 struct LessonColours {
     QString muted, line, good, bad;
 };
-/// The whole lesson as rich text: arithmetic, tables, what is right and wrong.
-QString lessonHtml(const Lesson& lesson, const LessonColours& colours);
 
 }  // namespace plimsoll::ui

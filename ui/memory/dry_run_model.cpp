@@ -9,6 +9,7 @@
 
 #include "core/allocator/timeline_file.h"
 #include "core/plan/plan_io.h"
+#include "core/run/detached.h"
 #include "core/run/supervisor.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"

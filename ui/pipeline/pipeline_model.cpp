@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/schedule/stage_times.h"
 #include "ui/common/plan_field.h"
 #include "ui/pipeline/pipeline_words.h"
 #include "ui/plan/plan_model.h"

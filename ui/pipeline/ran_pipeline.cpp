@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/run/run_store.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/timeline_sums.h"
 #include "core/step_time/step_time.h"
 #include "ui/common/plan_field.h"
@@ -65,11 +67,9 @@ struct RanPipelineModel::Tail {
 };
 
 Result<void> RanPipelineModel::Tail::open() {
-    Result<RunFolder> folder = RunFolder::open(path.toStdString());
-    if (!folder) return tl::unexpected(folder.error());
-    Result<Plan> read = folder->plan();
-    if (!read) return tl::unexpected(read.error());
-    plan = *std::move(read);
+    PLIMSOLL_TRY(RunFolder folder, RunFolder::open(path.toStdString()));
+    PLIMSOLL_TRY(Plan read, folder.plan());
+    plan = std::move(read);
     const double ops = 3.0 * static_cast<double>(plan.layout.pp * plan.layout.accumulation * chunks_per_rank(plan));
     if (ops > static_cast<double>(mostDrawnOps)) return bad_input("these are more operations than can be drawn");
     const Result<Hardware> hardware = hardware_of(plan.cluster, plan.numerics.dtype);
@@ -78,35 +78,32 @@ Result<void> RanPipelineModel::Tail::open() {
     if (!pipeline) return tl::unexpected(pipeline.error());
     if (!hardware) modelProblem = inWords(hardware.error().message);
     planned = *std::move(pipeline);
-    records.emplace(*folder, plan);
-    run = *std::move(folder);
+    records.emplace(folder, plan);
+    run = std::move(folder);
     return {};
 }
 
 Result<std::shared_ptr<const RanPipeline>> RanPipelineModel::Tail::read() {
-    if (!run)
-        if (Result<void> opened = open(); !opened) return tl::unexpected(opened.error());
-    const Result<bool> any = records->poll();
-    if (!any) return tl::unexpected(any.error());
+    if (!run) PLIMSOLL_CHECK(open());
+    PLIMSOLL_CHECK(records->poll());
     const std::optional<std::uint64_t> step = records->last_step();
     if (!step)
         return bad_input("the run has recorded no operations of its pipeline{}",
                          plan.training.layer_norms_every > 0 ? " yet" : ": training.layer_norms_every is 0");
-    Result<Timeline> timeline = records->timeline(planned->schedule, *step);
-    if (!timeline) return tl::unexpected(timeline.error());
+    PLIMSOLL_TRY(Timeline timeline, records->timeline(planned->schedule, *step));
     auto ran = std::make_shared<RanPipeline>();
     ran->step = *step;
     ran->live = run->live();
     ran->modelProblem = modelProblem;
     if (modelProblem.isEmpty()) ran->fromModel = shownPipeline(*planned);
     Pipeline measured = *planned;
-    measured.times = mean_times(measured.schedule, *timeline);
+    measured.times = mean_times(measured.schedule, timeline);
     if (Result<Timeline> simulated = simulate(measured.schedule, measured.times)) {
         Pipeline own = measured;
         own.timeline = *std::move(simulated);
         ran->fromOwnTimes = shownPipeline(std::move(own));
     }
-    measured.timeline = *std::move(timeline);
+    measured.timeline = std::move(timeline);
     ran->measured = shownPipeline(std::move(measured));
     return ran;
 }

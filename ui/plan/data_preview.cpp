@@ -2,6 +2,7 @@
 #include "ui/plan/data_preview.h"
 
 #include "core/data/corpus.h"
+#include "core/data/sample_order.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

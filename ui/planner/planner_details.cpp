@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/planner/planner_details.h"
 
+#include "core/planner/layout_text.h"
 #include "ui/charts/part_bars.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/time_parts.h"
@@ -28,9 +29,8 @@ PlannerDetails::PlannerDetails(QWidget* parent)
       use_(new QPushButton(tr("Use this layout"), this)) {
     use_->setProperty("primary", true);
     use_->setAccessibleName(tr("Use this layout"));
-    use_->setToolTip(
-        tr("Takes it and its GPUs into the plan, as one step that can be undone (Enter or a double click in "
-           "the table)"));
+    use_->setToolTip(tr(
+        "Takes it and its GPUs into the plan, as one step that can be undone (Enter or a double click in the table)"));
     words_->setProperty("strong", true);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     beside_->setAccessibleName(tr("Beside the plan's layout"));

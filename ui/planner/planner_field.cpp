@@ -231,9 +231,8 @@ Result<void> readPlannerField(PlannerField field, const QString& typed, PlanRequ
         default:
             break;
     }
-    Result<std::vector<std::int64_t>> values = readValues(plannerFieldName(field), typed);
-    if (!values) return tl::unexpected(values.error());
-    *valuesOf(request.choices, field) = *std::move(values);
+    PLIMSOLL_TRY(std::vector<std::int64_t> values, readValues(plannerFieldName(field), typed));
+    *valuesOf(request.choices, field) = std::move(values);
     return {};
 }
 

@@ -4,8 +4,12 @@
 #include <algorithm>
 
 #include "core/estimate/estimate.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/recommendations.h"
 #include "ui/common/plan_field.h"
 #include "ui/plan/plan_model.h"
 
@@ -151,9 +155,8 @@ void PlannerModel::seek() {
             const auto tell = [&](const PlanResult& soFar) {
                 question.tell([this, answer = Answer(answerOf(soFar))] { take(answer); });
             };
-            Result<PlanResult> result = planner.search(request, tell, question.cancelled());
-            if (!result) return tl::unexpected(result.error());
-            const std::shared_ptr<PlannerAnswer> answer = answerOf(*std::move(result));
+            PLIMSOLL_TRY(PlanResult result, planner.search(request, tell, question.cancelled()));
+            const std::shared_ptr<PlannerAnswer> answer = answerOf(std::move(result));
             if (question.isCancelled()) return answer;
             if (!answer->result.ranked.empty())
                 answer->neighbours = planner.neighbours(request, answer->result.ranked[0]);

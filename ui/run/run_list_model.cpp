@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <QLocale>
 
+#include "core/run/run_store.h"
 #include "ui/run/run_words.h"
 
 namespace plimsoll::ui {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "ui/common/background.h"
 
 namespace plimsoll::ui {

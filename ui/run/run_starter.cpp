@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
 #include "core/plan/trainable.h"
+#include "core/run/detached.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 #include "ui/common/plan_field.h"
 
@@ -39,12 +41,11 @@ Result<QString> startRun(const Plan& plan) {
     if (!std::filesystem::exists(program, ignored))
         return failed("{} is missing: build or install the whole of Plimsoll, then try again", program.string());
     const std::filesystem::path place = new_run_path(plan);
-    if (const Result<void> checked = check_start(plan, place); !checked) return tl::unexpected(checked.error());
-    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
-    const Result<RunFolder> run = RunFolder::create(place, plan, false);
-    if (!run) return tl::unexpected(run.error());
-    if (const Result<void> started = start_detached(*run, program); !started) return tl::unexpected(started.error());
-    return QString::fromStdString(run->path().string());
+    PLIMSOLL_CHECK(check_start(plan, place));
+    PLIMSOLL_CHECK(find_worker());
+    PLIMSOLL_TRY(const RunFolder run, RunFolder::create(place, plan, false));
+    PLIMSOLL_CHECK(start_detached(run, program));
+    return QString::fromStdString(run.path().string());
 }
 
 }  // namespace

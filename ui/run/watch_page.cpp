@@ -11,6 +11,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "core/run/run_store.h"
 #include "ui/plots/line_plot.h"
 #include "ui/plots/step_axis.h"
 #include "ui/run/run_delegate.h"

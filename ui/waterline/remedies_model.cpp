@@ -5,6 +5,8 @@
 #include <QLocale>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/remedies/find_remedies.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"

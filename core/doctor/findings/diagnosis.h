@@ -16,6 +16,9 @@ namespace plimsoll {
 /// Error: it cannot train, or did not. Warning: it trains worse or slower than it could, by much. Advice: worth a try.
 enum class Severity { Error, Warning, Advice };
 inline constexpr std::array<std::string_view, 3> severity_names{"error", "warning", "advice"};
+inline constexpr std::string_view name_of(Severity severity) {
+    return severity_names[static_cast<std::size_t>(severity)];
+}
 
 /// A change of the plan that with_settings() takes and that leaves it possible.
 struct FindingChange {
@@ -35,6 +38,9 @@ struct Finding {
 
 enum class ItemVerdict { Fine, Found, Unknown };
 inline constexpr std::array<std::string_view, 3> item_verdict_names{"ok", "finding", "could not be judged"};
+inline constexpr std::string_view name_of(ItemVerdict verdict) {
+    return item_verdict_names[static_cast<std::size_t>(verdict)];
+}
 
 /// A line of the checklist: what was looked at, and how it stands.
 struct ChecklistItem {
@@ -58,8 +64,5 @@ struct AppliedChanges {
     std::vector<std::string> settings;  ///< all that were made
     std::vector<std::string> left_out;  ///< kinds whose change touches what another one has set, or does not go with it
 };
-AppliedChanges with_first_changes(const Plan& plan, const Diagnosis& diagnosis);
-
-Json to_json(const Diagnosis& diagnosis);
 
 }  // namespace plimsoll

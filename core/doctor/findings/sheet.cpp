@@ -6,6 +6,7 @@
 #include "core/doctor/findings/checklist.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/plan/trainable.h"
 
 namespace plimsoll::doctor {

@@ -188,7 +188,7 @@ void check_bubble(const PlanFacts& facts, Sheet& sheet) {
         fmt::format("{} of a step is pipeline bubble.", percent(bubble)),
         {fmt::format("{} micro-batches over {} stages under {}: filling and draining the pipeline is behind no work. "
                      "More micro-batches a stage, or a schedule that fills sooner, leave less of it.",
-                     l.accumulation, l.pp, schedule_names[static_cast<std::size_t>(l.schedule)])},
+                     l.accumulation, l.pp, name_of(l.schedule))},
         {},
         "Narayanan et al. 2021; Qi et al. 2024; the step-time model"};
     add_changes(facts, fastest(facts, others, 3), finding);

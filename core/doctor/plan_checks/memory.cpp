@@ -54,8 +54,7 @@ void check_memory(const PlanFacts& facts, Sheet& sheet) {
         if (facts.remedies.set) finding.changes.push_back(change_of(facts, *facts.remedies.set));
         if (!facts.remedies.set)
             finding.evidence.push_back(
-                fmt::format("With all changes that help it still needs {}: take more or larger "
-                            "GPUs.",
+                fmt::format("With all changes that help it still needs {}: take more or larger GPUs.",
                             format_bytes(facts.remedies.least)));
     }
     for (const Remedy& remedy : facts.remedies.changes) {

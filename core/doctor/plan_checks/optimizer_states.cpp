@@ -39,7 +39,7 @@ void check_optimizer(const Plan& plan, Sheet& sheet) {
     const Optimizer& optimizer = plan.optimizer;
     const double tokens = tokens_per_batch(plan);
     const bool large = tokens > batch_rule_switch;
-    const auto name = optimizer_names[static_cast<std::size_t>(optimizer.kind)];
+    const auto name = name_of(optimizer.kind);
     if (optimizer.kind == OptimizerKind::Lamb && !optimizer.always_adapt)
         sheet.found({"lamb-adapts-partly",
                      Severity::Advice,

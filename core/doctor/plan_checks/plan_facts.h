@@ -25,7 +25,7 @@ struct PlanFacts {
     StepTime time;  ///< of the plan, where the hardware is known
 
     Bytes total() const { return memory.fullest().total(); }
-    bool on_gpu() const { return plan.cluster.gpu != "cpu"; }
+    bool on_gpu() const { return !plan.cluster.on_cpu(); }
 };
 
 /// The plan has to be possible. Error where its GPU is not known.

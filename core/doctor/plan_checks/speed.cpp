@@ -76,9 +76,9 @@ void check_recomputation(const PlanFacts& facts, Sheet& sheet) {
     const double again = facts.time.of(TimePart::Recompute) / facts.time.total();
     const auto winners = fastest(facts, less);
     if (winners.empty())
-        return sheet.fine("recompute-needed", fmt::format("{} of a step computes again, and less does not fit or wins "
-                                                          "nothing",
-                                                          percent(again)));
+        return sheet.fine(
+            "recompute-needed",
+            fmt::format("{} of a step computes again, and less does not fit or wins nothing", percent(again)));
     Finding finding{"needless-recomputation",
                     Severity::Advice,
                     "recompute-needed",

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/run/dry_run_process.h"
 #include "core/run/supervisor.h"

@@ -6,7 +6,7 @@
 namespace plimsoll::doctor {
 
 void check_run_end(const RunFacts& run, bool explained, Sheet& sheet) {
-    const auto status = run_status_names[static_cast<std::size_t>(run.state.status)];
+    const auto status = name_of(run.state.status);
     if (run.failed() && !explained)
         sheet.found({"failed",
                      Severity::Error,

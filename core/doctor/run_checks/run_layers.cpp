@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/median.h"
 #include "core/control/robust_window.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"

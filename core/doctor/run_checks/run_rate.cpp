@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/median.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/control/robust_window.h"

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/base/median.h"
 #include "core/control/robust_window.h"
 #include "core/doctor/run_checks/run_checks.h"
 #include "core/run/measured_pipeline.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::doctor {
 
@@ -90,8 +93,7 @@ std::optional<Slow> slow_by_own_time(const RunFacts& run, bool* recorded) {
     auto slow = slowest_of(own.times, own.ranks, slower_in_own_time);
     if (!slow || slow->time - slow->others < least_difference) return std::nullopt;
     slow->words = fmt::format(
-        "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the "
-        "others {}.",
+        "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the others {}.",
         slow->rank, format_seconds(slow->time), format_seconds(slow->others));
     return slow;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/data/corpus.h"
+#include "core/data/sample_order.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {

@@ -63,7 +63,6 @@ void install_meta_allocator() {
     });
 }
 
-Bytes meta_host_bytes() { return host_bytes; }
 Bytes meta_host_peak() { return host_peak; }
 void reset_meta_host_peak() { host_peak = host_bytes.load(); }
 

@@ -34,13 +34,13 @@ public:
     Result<void> finish();
 
 private:
-    AsyncFile(FileHandle file, std::filesystem::path folder, std::string what)
+    AsyncFile(Fd file, std::filesystem::path folder, std::string what)
         : file_(std::move(file)), folder_(std::move(folder)), what_(std::move(what)) {}
     void transfer(const char* what, ssize_t (*move)(int, void*, size_t, off_t), void* bytes, Bytes size,
                   std::uint64_t offset);
     Result<void> result() const;
 
-    FileHandle file_;
+    Fd file_;
     std::filesystem::path folder_;
     std::string what_;
     std::uint64_t size_ = 0;

@@ -8,17 +8,15 @@ namespace plimsoll::engine {
 
 Result<std::unique_ptr<StateStore>> OffloadedStates::create(const std::filesystem::path& folder, ReadAhead ahead,
                                                             std::string what) {
-    auto file = AsyncFile::create(folder, std::move(what));
-    if (!file) return tl::unexpected(file.error());
-    return std::unique_ptr<StateStore>(new OffloadedStates(std::move(*file), ahead));
+    PLIMSOLL_TRY(auto file, AsyncFile::create(folder, std::move(what)));
+    return std::unique_ptr<StateStore>(new OffloadedStates(std::move(file), ahead));
 }
 
 Result<void> OffloadedStates::add(std::size_t part, const torch::Tensor& state) {
     const auto bytes = static_cast<Bytes>(state.nbytes());
-    const auto offset = file_->reserve(bytes);
-    if (!offset) return tl::unexpected(offset.error());
+    PLIMSOLL_TRY(const auto offset, file_->reserve(bytes));
     if (parts_.size() <= part) parts_.resize(part + 1);
-    parts_[part].states.push_back({state, bytes, *offset});
+    parts_[part].states.push_back({state, bytes, offset});
     write_away(parts_[part].states.back());
     // The states are made one after the other faster than they are written.
     return file_->finish();

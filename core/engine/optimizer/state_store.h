@@ -45,7 +45,7 @@ class HeldStates {
 public:
     static Result<HeldStates> hold(StateStore* store, std::size_t part) {
         if (store != nullptr) {
-            if (auto acquired = store->acquire(part); !acquired) return tl::unexpected(acquired.error());
+            PLIMSOLL_CHECK(store->acquire(part));
         }
         return HeldStates(store, part);
     }

@@ -60,9 +60,8 @@ struct OwnedPart {
 ///
 ///     stage 0   gradients are views into their bucket, which is all-reduced
 ///     stage 1   the bucket is reduce-scattered in place; gradients stay whole until then
-///     stage 2   a bucket has memory from its first gradient until it is reduce-scattered: only this rank's shard
-///     stays.
-///               Every micro-batch reduces.
+///     stage 2   a bucket has memory from its first gradient until it is reduce-scattered: only this rank's
+///               shard stays. Every micro-batch reduces.
 ///     stage 3   the parameters of a unit, too, have memory only while they are used (gather, release)
 ///
 /// A weight that is used in several places (a tied head) usually gets one gradient per backward, but one gradient per

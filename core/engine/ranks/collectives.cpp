@@ -236,17 +236,14 @@ std::unique_ptr<Collectives> single_rank() { return std::make_unique<SingleRank>
 Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout, Accelerator* accelerator) {
     if (info.world_size == 1) return std::make_unique<SingleRank>();
     auto meeting = std::make_shared<Meeting>();
-    const auto store = connect_store(info, timeout);
-    if (!store) return tl::unexpected(store.error());
-    const auto board_store = connect_store(info, timeout, /*may_serve=*/false);
-    if (!board_store) return tl::unexpected(board_store.error());
-    auto address = local_address(info.master_addr, info.master_port);
-    if (!address) return tl::unexpected(address.error());
-    meeting->store = *store;
-    meeting->address = std::move(*address);
+    PLIMSOLL_TRY(const auto store, connect_store(info, timeout));
+    PLIMSOLL_TRY(const auto board_store, connect_store(info, timeout, /*may_serve=*/false));
+    PLIMSOLL_TRY(auto address, local_address(info.master_addr, info.master_port));
+    meeting->store = store;
+    meeting->address = std::move(address);
     meeting->timeout = timeout;
     meeting->accelerator = accelerator;
-    meeting->board = std::make_unique<WaitBoard>(*board_store, info.rank, info.world_size);
+    meeting->board = std::make_unique<WaitBoard>(board_store, info.rank, info.world_size);
     return Group::connect(meeting, meeting->store, info.rank, info.world_size, "");
 }
 

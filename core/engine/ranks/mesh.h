@@ -19,7 +19,6 @@ struct MeshPosition {
 };
 
 MeshPosition position_of(const Layout& layout, int rank);
-int rank_at(const Layout& layout, const MeshPosition& position);
 
 /// The groups that one rank belongs to. A group of one rank needs no network.
 class Mesh {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/allocator/memory_timeline.h"
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/gradient_guard.h"
 #include "core/control/loss_scaler.h"

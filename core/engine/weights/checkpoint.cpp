@@ -109,22 +109,19 @@ Result<fs::path> save_checkpoint(const fs::path& checkpoints, const CheckpointCo
 
 Result<CheckpointContents> read_checkpoint(const fs::path& checkpoint, const Plan& plan) {
     return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointContents> {
-        const auto document = verified_state(checkpoint);
-        if (!document) return tl::unexpected(document.error());
+        PLIMSOLL_TRY(const auto document, verified_state(checkpoint));
         const std::filesystem::path file = checkpoint / (adapts(plan) ? adapter_file : model_file);
-        auto weights = read_safetensors(file);
-        if (!weights) return tl::unexpected(weights.error());
-        if (adapts(plan)) *weights = without_peft_names(*std::move(weights));
+        PLIMSOLL_TRY(auto weights, read_safetensors(file));
+        if (adapts(plan)) weights = without_peft_names(std::move(weights));
         std::int64_t numbers = 0;
-        for (const auto& [name, tensor] : *weights) numbers += tensor.numel();
+        for (const auto& [name, tensor] : weights) numbers += tensor.numel();
         const std::int64_t expected = trained_parameters(plan);
         if (numbers != expected) {
             return bad_input("{} holds {} numbers and the plan's {} {}; it is of another model", file.string(),
                              format_count(numbers), adapts(plan) ? "adapters" : "model", format_count(expected));
         }
-        auto moments = read_safetensors(checkpoint / optimizer_file);
-        if (!moments) return tl::unexpected(moments.error());
-        return CheckpointContents{document->state, document->optimizer_steps, std::move(*weights), std::move(*moments)};
+        PLIMSOLL_TRY(auto moments, read_safetensors(checkpoint / optimizer_file));
+        return CheckpointContents{document.state, document.optimizer_steps, std::move(weights), std::move(moments)};
     });
 }
 

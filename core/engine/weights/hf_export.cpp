@@ -33,7 +33,7 @@ const char* llama_like_class(Family family) {
 
 void put_llama_like(Json& config, const Model& m) {
     config["architectures"] = {llama_like_class(m.family)};
-    config["model_type"] = family_names[static_cast<std::size_t>(m.family)];
+    config["model_type"] = name_of(m.family);
     config["hidden_size"] = m.hidden_size;
     config["num_hidden_layers"] = m.num_layers;
     config["num_attention_heads"] = m.num_heads;

@@ -33,14 +33,12 @@ Result<std::set<std::string>> files_of(const fs::path& folder) {
     if (fs::exists(folder / single_file, error)) return std::set<std::string>{single_file};
     if (!fs::exists(folder / index_file, error)) {
         return bad_input(
-            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with "
-            "safetensors",
+            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with safetensors",
             folder.string(), single_file, index_file);
     }
-    const auto index = read_json(folder / index_file, 64 * MiB);
-    if (!index) return tl::unexpected(index.error());
-    const auto map = index->find("weight_map");
-    if (map == index->end() || !map->is_object() || map->empty()) {
+    PLIMSOLL_TRY(const auto index, read_json(folder / index_file, 64 * MiB));
+    const auto map = index.find("weight_map");
+    if (map == index.end() || !map->is_object() || map->empty()) {
         return bad_input("{} has no weight_map", (folder / index_file).string());
     }
     std::set<std::string> files;
@@ -121,15 +119,13 @@ Result<NamedTensors> read_hf_weights(const fs::path& folder, const Plan& plan) {
             const auto take = [&](const std::string& name, const torch::Tensor& tensor) {
                 return taker.take(name, tensor);
             };
-            if (auto read = each_stored_weight(folder, plan, take); !read) return tl::unexpected(read.error());
+            PLIMSOLL_CHECK(each_stored_weight(folder, plan, take));
             return weights;
         }
-        const auto files = files_of(folder);
-        if (!files) return tl::unexpected(files.error());
-        for (const std::string& file : *files) {
-            auto read = read_safetensors(folder / file);
-            if (!read) return tl::unexpected(read.error());
-            for (auto& [name, tensor] : *read) {
+        PLIMSOLL_TRY(const auto files, files_of(folder));
+        for (const std::string& file : files) {
+            PLIMSOLL_TRY(auto read, read_safetensors(folder / file));
+            for (auto& [name, tensor] : read) {
                 if (auto taken = taker.take(name, tensor); !taken) {
                     return bad_input("{}: {}", (folder / file).string(), taken.error().message);
                 }

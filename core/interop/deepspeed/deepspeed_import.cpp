@@ -140,7 +140,7 @@ void read_optimizer(const Reader& read, Plan& plan, std::vector<std::string>& no
         notes.push_back(
             fmt::format("optimizer.type {} has no counterpart: the plan keeps optimizer.kind {}, and the "
                         "file's block is kept.",
-                        type, optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
+                        type, name_of(optimizer.kind)));
     }
     optimizer.weight_decay = 0;
     read.number("optimizer.params.lr", optimizer.lr);
@@ -196,10 +196,9 @@ void read_scheduler(const Reader& read, Plan& plan, std::vector<std::string>& no
         read.number("scheduler.params.decay_lr_rate", lr.decay_rate);
     } else {
         lr = before;
-        notes.push_back(
-            fmt::format("scheduler.type {} has no counterpart: the plan keeps lr.kind {}, and the file's "
-                        "block is kept.",
-                        type, lr_kind_names[static_cast<std::size_t>(lr.kind)]));
+        notes.push_back(fmt::format(
+            "scheduler.type {} has no counterpart: the plan keeps lr.kind {}, and the file's block is kept.", type,
+            name_of(lr.kind)));
         return;
     }
     if (peak > 0) lr.warmup_start_ratio = low / peak;
@@ -215,8 +214,7 @@ void read_precision(const Reader& read, Plan& plan) {
     numerics.dtype = fp16 ? Dtype::Fp16 : bf16 ? Dtype::Bf16 : Dtype::Fp32;
     const std::string gradients = read.text("data_types.grad_accum_dtype");
     numerics.fp32_gradients = numerics.dtype != Dtype::Fp32 && (gradients == "fp32" || gradients == "float32");
-    const std::string_view own =
-        numerics.fp32_gradients ? "fp32" : dtype_names[static_cast<std::size_t>(numerics.dtype)];
+    const std::string_view own = numerics.fp32_gradients ? "fp32" : name_of(numerics.dtype);
     const std::string reduced = lower(read.text("communication_data_type"));
     numerics.reduce_dtype = ReduceDtype::Gradient;
     for (std::size_t i = 1; i < reduce_dtype_names.size(); ++i) {
@@ -320,7 +318,9 @@ Result<DeepSpeedImport> import_deepspeed(const Json& file, const Plan& base, con
     if (!file.is_object()) return bad_input("{}: a DeepSpeed config is an object {{…}}", what);
     DeepSpeedImport result{base, {}};
     Plan& plan = result.plan;
-    plan.source.erase("deepspeed");
+    Json source = *plan.source;
+    source.erase("deepspeed");
+    plan.source = source;
     const Reader read(file, what);
     read_batch(read, plan);
     read_optimizer(read, plan, result.notes);
@@ -328,12 +328,14 @@ Result<DeepSpeedImport> import_deepspeed(const Json& file, const Plan& base, con
     read_precision(read, plan);
     read_zero(read, plan);
     // Ranges are checked where documents are read.
-    const auto checked = plan_from_json(to_json(plan), what);
-    if (!checked) return tl::unexpected(checked.error());
+    PLIMSOLL_CHECK(plan_from_json(to_json(plan), what));
     const auto exported = export_deepspeed(plan);
     if (!exported) return bad_input("{}: {}", what, exported.error().message);
     Json kept = leftovers(file, exported->json, "", result.notes);
-    if (!kept.empty()) plan.source["deepspeed"] = std::move(kept);
+    if (!kept.empty()) {
+        source["deepspeed"] = std::move(kept);
+        plan.source = std::move(source);
+    }
     return result;
 } catch (const Wrong& wrong) {
     return tl::unexpected(wrong.error);

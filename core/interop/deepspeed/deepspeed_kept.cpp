@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_import.h"
 
 namespace plimsoll::deepspeed {
@@ -20,8 +21,8 @@ void merge(Json& into, const Json& kept) {
 }  // namespace
 
 void add_kept(Json& json, const Plan& plan) {
-    const auto kept = plan.source.find("deepspeed");
-    if (kept != plan.source.end() && kept->is_object()) merge(json, *kept);
+    const auto kept = plan.source->find("deepspeed");
+    if (kept != plan.source->end() && kept->is_object()) merge(json, *kept);
 }
 
 }  // namespace plimsoll::deepspeed

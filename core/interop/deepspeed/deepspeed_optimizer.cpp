@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 

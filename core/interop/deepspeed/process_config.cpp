@@ -73,8 +73,7 @@ Result<ProcessConfig> find_process_config(std::int64_t pid, const fs::path& proc
     const fs::path folder = fs::read_symlink(process / "cwd", error);
     if (error) {
         return bad_input(
-            "the folder of process {} may not be read; ask as its user, or give the file to `plimsoll import "
-            "deepspeed`",
+            "the folder of process {} may not be read; ask as its user, or give the file to `plimsoll import deepspeed`",
             pid);
     }
     ProcessConfig config;

@@ -18,8 +18,7 @@ void note_parallelism(const Plan& plan, std::string_view who, const Unsaid& unsa
     note(unsaid.expert, layout.ep, "ep", "Expert parallelism");
     if (unsaid.sequence && layout.sequence_parallel) {
         notes.push_back(fmt::format(
-            "layout.sequence_parallel (norms split along the sequence) is not in {}: it has to come from the "
-            "model's code.",
+            "layout.sequence_parallel (norms split along the sequence) is not in {}: it has to come from the model's code.",
             who));
     }
 }

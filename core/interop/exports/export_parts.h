@@ -31,7 +31,6 @@ Result<ExportedText> pytorch_job(const Plan& plan);
 Result<ExportedText> job_set(const Plan& plan);
 
 /// Ranks on this machine's CPU, without GPUs.
-bool on_cpu(const Plan& plan);
 /// "fp32", "bf16", "fp16".
 std::string_view dtype_of(const Plan& plan);
 /// The plan's name in small letters, digits and dashes, 50 at most: a name for jobs and folders.

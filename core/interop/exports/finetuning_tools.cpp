@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/exports/export_parts.h"
 #include "core/plan/adapter.h"
 

@@ -78,9 +78,8 @@ void schedule_of_stages(CommandLine& line, const Layout& layout, Notes& notes) {
         line.option("--num-virtual-stages-per-pipeline-rank", layout.chunks);
     } else if (layout.schedule != Schedule::OneFOneB) {
         notes.push_back(
-            fmt::format("layout.schedule {} is not in {}: its schedules are 1f1b and interleaved-1f1b; 1f1b "
-                        "runs.",
-                        schedule_names[static_cast<std::size_t>(layout.schedule)], megatron_name));
+            fmt::format("layout.schedule {} is not in {}: its schedules are 1f1b and interleaved-1f1b; 1f1b runs.",
+                        name_of(layout.schedule), megatron_name));
     }
     if (layout.split == Split::Balanced) {
         notes.push_back(
@@ -167,8 +166,8 @@ void megatron_optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
             .number("--adam-eps", wanted.eps);
     }
     if (wanted.kind != OptimizerKind::Sgd && wanted.kind != OptimizerKind::AdamW) {
-        notes.push_back(fmt::format("optimizer.kind {} is not in {}: adam stands in its place.",
-                                    optimizer_names[static_cast<std::size_t>(wanted.kind)], megatron_name));
+        notes.push_back(fmt::format("optimizer.kind {} is not in {}: adam stands in its place.", name_of(wanted.kind),
+                                    megatron_name));
     }
     line.number("--lr", peak_learning_rate(plan))
         .number("--weight-decay", wanted.weight_decay)
@@ -225,8 +224,8 @@ void megatron_learning_rate(CommandLine& line, const Plan& plan, Notes& notes) {
                                                                                       : "linear");
     }
     if (!alike) {
-        notes.push_back(fmt::format("Megatron-LM has no schedule like lr.kind {}: {} is the nearest.",
-                                    lr_kind_names[static_cast<std::size_t>(lr.kind)], style));
+        notes.push_back(
+            fmt::format("Megatron-LM has no schedule like lr.kind {}: {} is the nearest.", name_of(lr.kind), style));
     }
 }
 
@@ -239,8 +238,7 @@ Result<ExportedText> megatron(const Plan& plan) {
     }
     if (plan.layout.cp > 1 && plan.data.sequence_length % (2 * plan.layout.cp) != 0) {
         return bad_input(
-            "Megatron-LM cuts a sequence in two pieces a context-parallel rank, and data.sequence_length {} is no "
-            "multiple "
+            "Megatron-LM cuts a sequence in two pieces a context-parallel rank, and data.sequence_length {} is no multiple "
             "of {}: change it or layout.cp for this export",
             plan.data.sequence_length, 2 * plan.layout.cp);
     }

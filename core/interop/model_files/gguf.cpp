@@ -268,9 +268,8 @@ const GgufTensor* GgufFile::find(const std::string& name) const {
 }
 
 Result<GgufFile> read_gguf(const std::filesystem::path& path) {
-    const auto file = FileReader::open(path);
-    if (!file) return tl::unexpected(file.error());
-    Cursor cursor(*file, path.string());
+    PLIMSOLL_TRY(const auto file, FileReader::open(path));
+    Cursor cursor(file, path.string());
     try {
         GgufFile head = read_head(cursor);
         check_places(cursor, head);

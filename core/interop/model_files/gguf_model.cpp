@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/json_fields.h"
@@ -186,11 +187,9 @@ Result<GgufModel> model_from_gguf(const GgufFile& file, const std::string& what)
     Json config = gpt2 ? gpt2_config(file, keys) : llama_like_config(file, keys, architecture);
     if (!keys.error().empty()) return bad_input("{}: {}", what, keys.error());
     config["_name_or_path"] = text(file, "general.name");
-    auto model = model_from_hf_config(config, what);
-    if (!model) return tl::unexpected(model.error());
-    const auto parameters = parameters_of(file, gpt2, what);
-    if (!parameters) return tl::unexpected(parameters.error());
-    GgufModel made{*std::move(model), *parameters, {}};
+    PLIMSOLL_TRY(auto model, model_from_hf_config(config, what));
+    PLIMSOLL_TRY(const auto parameters, parameters_of(file, gpt2, what));
+    GgufModel made{std::move(model), parameters, {}};
     compare(file, made);
     return made;
 }

@@ -3,6 +3,7 @@
 
 #include <zstd.h>
 
+#include "core/base/version.h"
 #include "core/interop/records/protobuf.h"
 #include "core/telemetry/frame.h"
 
@@ -183,7 +184,7 @@ std::string ParquetWriter::footer(const std::vector<std::pair<std::string, std::
     for (const auto& [key, value] : metadata) pairs.push_back(Thrift().text(1, key).text(2, value));
     Thrift file;
     file.small(1, format_version).inners(2, schema(columns_)).number(3, rows).inners(4, groups).inners(5, pairs);
-    return file.text(6, fmt::format("plimsoll version {}", PLIMSOLL_VERSION)).done();
+    return file.text(6, fmt::format("plimsoll version {}", version())).done();
 }
 
 Result<void> ParquetWriter::finish(const std::vector<std::pair<std::string, std::string>>& metadata) {

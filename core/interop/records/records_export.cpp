@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/records/parquet.h"
 #include "core/interop/records/records_steps.h"
 #include "core/interop/records/wandb.h"

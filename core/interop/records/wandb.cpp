@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/base/version.h"
 #include "core/interop/records/protobuf.h"
 #include "core/interop/records/records_steps.h"
 #include "core/telemetry/frame.h"
@@ -105,7 +106,7 @@ void put_item(std::string& list, std::string_view key, std::string_view json) {
 
 std::string header() {
     std::string version, message;
-    put_bytes(version, version_producer, fmt::format("plimsoll-{}", PLIMSOLL_VERSION));
+    put_bytes(version, version_producer, fmt::format("plimsoll-{}", plimsoll::version()));
     put_bytes(version, version_min_consumer, "0.40.0");
     put_bytes(message, header_version, version);
     return message;

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "tests/support/run_harness.h"
 
 namespace plimsoll::testing {
@@ -233,7 +234,7 @@ TEST_F(Faults, TheWorkerSaysHowItIsUsed) {
     EXPECT_EQ(worker({"--help"}, {}).wait(), 0);
     EXPECT_THAT(bytes_of(folder_.path() / "out"), HasSubstr("--store"));
     EXPECT_EQ(worker({"--version"}, {}).wait(), 0);
-    EXPECT_EQ(bytes_of(folder_.path() / "out"), "plimsoll-worker " PLIMSOLL_VERSION "\n");
+    EXPECT_EQ(bytes_of(folder_.path() / "out"), std::string("plimsoll-worker ") + version() + "\n");
     EXPECT_EQ(worker({"--nonsense"}, {}).wait(), 2);
     EXPECT_EQ(worker({}, {}).wait(), 2);
     EXPECT_THAT(bytes_of(folder_.path() / "err"), HasSubstr("plimsoll-worker DIR"));

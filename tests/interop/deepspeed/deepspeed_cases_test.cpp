@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 
 namespace plimsoll {

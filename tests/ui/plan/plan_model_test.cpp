@@ -7,6 +7,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
+#include "core/plan/plan_schema.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

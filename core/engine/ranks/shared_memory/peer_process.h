@@ -23,8 +23,8 @@ public:
     bool ended() const;
 
 private:
-    explicit PeerProcess(FileHandle handle) : handle_(std::move(handle)) {}
-    FileHandle handle_;
+    explicit PeerProcess(Fd handle) : handle_(std::move(handle)) {}
+    Fd handle_;
 };
 
 }  // namespace plimsoll::engine

@@ -28,11 +28,10 @@ public:
     void close_address() { file_.close(); }
 
 private:
-    SharedMemory(FileHandle file, std::byte* data, std::size_t bytes)
-        : file_(std::move(file)), data_(data), bytes_(bytes) {}
-    static Result<SharedMemory> map(FileHandle file, std::size_t bytes);
+    SharedMemory(Fd file, std::byte* data, std::size_t bytes) : file_(std::move(file)), data_(data), bytes_(bytes) {}
+    static Result<SharedMemory> map(Fd file, std::size_t bytes);
 
-    FileHandle file_;
+    Fd file_;
     std::byte* data_;
     std::size_t bytes_;
 };
