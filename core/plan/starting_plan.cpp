@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "core/base/units.h"
 #include "core/base/nearest.h"
+#include "core/base/units.h"
 #include "core/plan/parameters.h"
 #include "core/plan/presets.h"
 
