@@ -50,7 +50,7 @@ void stability(CommandLine& line, const Plan& plan, Notes& notes) {
             "--qk-layernorm norms queries and keys with the model's LayerNorm: model.qk_norm is an RMSNorm.");
     }
     if (m.mup_base_width > 0) {
-        // The attention's scale stays 1/sqrt(head): widths grow by heads.
+        // The attention's scale stays 1/sqrt(head), since widths grow by heads.
         line.flag("--use-mup").option("--mup-base-hidden-size", m.mup_base_width).number("--mup-attn-scale-power", 0.5);
         notes.push_back(
             "Megatron-LM's muP scales the logits where model.mup_base_width scales the head's weights and their rate.");
@@ -173,7 +173,7 @@ void megatron_optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
         .number("--weight-decay", wanted.weight_decay)
         .number("--clip-grad", wanted.clip);
     if (plan.layout.offload_optimizer != Offload::None) {
-        // Its offload is a part of the precision-aware megatron_optimizer, and that of the distributed one.
+        // The offload is part of the precision-aware optimizer, which is part of the distributed optimizer.
         line.flag("--megatron_optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
         if (plan.layout.offload_optimizer == Offload::Nvme) {
             notes.push_back(fmt::format("Offload to NVMe is not in {}: the megatron_optimizer goes to host memory.",
