@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/units.h"
 #include "core/run/run_folder.h"
 
 namespace plimsoll {

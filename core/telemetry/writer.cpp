@@ -153,12 +153,4 @@ Result<void> TelemetryWriter::append(std::string_view frames) {
     return failed("cannot write {}: {}; free some room, then resume the run", path_, errno_text(error));
 }
 
-std::string unit_of(const std::string& name) {
-    if (name == series::step_time || name == series::data_time || name == series::wait_time) return "s";
-    if (name == series::noise_scale) return "tokens";
-    if (name == series::memory || name == series::memory_peak || name == series::memory_step_peak) return "B";
-    if (name == series::tokens_per_second) return "tokens/s";
-    return "";
-}
-
 }  // namespace plimsoll

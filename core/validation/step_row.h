@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/plan/plan.h"
 #include "core/validation/csv.h"
 

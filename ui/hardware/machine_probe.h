@@ -5,10 +5,10 @@
 
 #include <optional>
 #include <QObject>
-#include <QThreadPool>
 
 #include "core/plan/machine.h"
 #include "core/plan/plan.h"
+#include "ui/common/background.h"
 #include "ui/common/text_table.h"
 
 namespace plimsoll::ui {
@@ -18,8 +18,7 @@ class PlanModel;
 class MachineProbe : public QObject {
     Q_OBJECT
 public:
-    explicit MachineProbe(QObject* parent = nullptr);
-    ~MachineProbe() override;
+    using QObject::QObject;
 
     void start();
     const std::optional<Machine>& machine() const { return machine_; }
@@ -34,7 +33,7 @@ signals:
     void found();
 
 private:
-    QThreadPool pool_;
+    Background probing_;
     std::optional<Machine> machine_;
 };
 
