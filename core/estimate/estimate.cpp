@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-/// Each stage is written out with its formulas; beyond this the answer would be slow to make and useless to read.
+/// Each stage is written out with its formulas; with more stages the answer would be slow to make and useless to read.
 constexpr std::int64_t most_stages = 4096;
 
 Count sum(const std::vector<Term>& terms) {

@@ -22,7 +22,7 @@ struct PerParameter {
     const char* what;
 };
 
-/// What the optimizer keeps a parameter, to the byte.
+/// Exact bytes of the optimizer's states a parameter.
 PerParameter optimizer_bytes(const Optimizer& optimizer) {
     switch (optimizer.kind) {
         case OptimizerKind::AdamW:

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/base/nearest.h"
+#include "core/base/units.h"
 #include "core/plan/parameters.h"
 #include "core/plan/presets.h"
 

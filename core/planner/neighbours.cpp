@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the best layout is not one step away from where it is.
+// Why the layouts one step away from the best one were not taken.
 #include "core/planner/neighbours.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ struct Change {
     Layout layout;
 };
 
-/// The layout with dp and accumulation such that GPUs and global batch stay; nothing where they cannot.
+/// The layout with dp and accumulation changed so that GPUs and global batch stay the same; nothing where that is
+/// impossible.
 std::optional<Layout> refilled(Layout layout, std::int64_t gpus, std::int64_t batch) {
     const auto others = layout.tp * layout.pp * layout.cp;
     if (others < 1 || gpus % others != 0) return std::nullopt;
@@ -85,7 +86,7 @@ std::vector<Change> changes_of(const PlanRequest& request, const Candidate& best
     return all;
 }
 
-/// The part of the time that grows most from one to the other.
+/// The part of the step's time that grows most between the two.
 std::string_view grown(const StepTime& from, const StepTime& to) {
     std::size_t most = 0;
     for (std::size_t i = 1; i < to.parts.size(); ++i)

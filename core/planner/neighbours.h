@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// One step away from `candidate` in each dimension, with the reason why it was not taken.
+/// The layouts one step away from `candidate` in each dimension, each with the reason why the search did not take it.
 std::vector<Neighbour> neighbours(const PlanRequest& request, const Candidate& candidate);
 
 }  // namespace plimsoll

@@ -32,7 +32,7 @@ PlanResult result_of(const PlanRequest& request, const std::vector<Pool>& pools,
     return result;
 }
 
-/// What no layout can cure: the model, the data, the recipe, the GPU.
+/// Errors that no layout can cure: the model, the data, the recipe, the GPU.
 Result<void> plannable(const PlanRequest& request) {
     Plan plan = request.plan;
     const auto batch = global_batch_of(request);
@@ -108,7 +108,7 @@ Result<std::vector<Pool>> pools(const PlanRequest& request) {
         all.push_back({groups[i], hardware, static_cast<Bytes>(share * static_cast<double>(usable)), words});
     }
     if (groups.size() < 2) return all;
-    // All of them as one cluster, whose ranks are as slow and small as the weakest.
+    // All clusters as one, whose ranks are as slow and small as the weakest.
     Pool both = all.front();
     std::int64_t gpus = 0;
     for (const auto& pool : all) {

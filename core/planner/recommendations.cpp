@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are told for a model of this size, beside what the search found.
+// Common advice for a model of this size, beside the search's results.
 #include "core/planner/recommendations.h"
 
 #include <algorithm>

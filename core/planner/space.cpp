@@ -127,7 +127,7 @@ std::vector<bool> sequence_choices(const PlanRequest& request, const Division& d
     const bool splits = division.tp > 1 && request.plan.data.sequence_length % (division.cp * division.tp) == 0;
     for (const bool on : {false, true})
         if ((!on || splits) && allowed(request.choices.sequence_parallel, on)) all.push_back(on);
-    // A choice of sequence parallelism alone says nothing about layouts without tensor parallelism.
+    // Without tensor parallelism, a choice of sequence parallelism excludes nothing.
     if (all.empty() && division.tp == 1) all.push_back(false);
     return all;
 }

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// "Needs 112 GiB …": what dominates the fullest rank and why.
+/// "Needs 112 GiB …": the terms that dominate the fullest rank and why they are large.
 std::string why_words(const Plan& plan, const MemoryEstimate& estimate);
 
 }  // namespace plimsoll

@@ -39,12 +39,12 @@ class RunFolder {
 public:
     explicit RunFolder(std::filesystem::path path) : layout_(std::move(path)) {}
 
-    /// Makes the folder and writes plan.json and run.json ("starting"). An existing run folder is an error unless it
-    /// is not live and `resume`; then the plan must be the recorded one, but for its name and training.steps. With
-    /// `resume` a folder that is not there is an error. A relative data path is made absolute: the run outlives the
+    /// Makes the folder and writes plan.json and run.json ("starting"). An existing run folder is an error unless it is
+    /// not live and `resume`; then the plan must be the recorded one, but for its name and training.steps. With
+    /// `resume` a missing folder is an error. A relative data path is made absolute: the run outlives the
     /// folder it was started from. Nothing that was there is changed on an error.
     static Result<RunFolder> create(const std::filesystem::path& path, const Plan& plan, bool resume);
-    /// Opens an existing one; the error says when it is no run folder.
+    /// Opens an existing run folder; the error says when a folder is none.
     static Result<RunFolder> open(const std::filesystem::path& path);
 
     const std::filesystem::path& path() const { return layout_.run(); }
@@ -58,8 +58,8 @@ public:
     std::filesystem::path checkpoints() const { return layout_.checkpoints(); }
 
     Result<Plan> plan() const;
-    /// The recorded state; "running" with nobody holding the lock is reported as Failed with the reason. A run that was
-    /// created within the last seconds and waits for its supervisor is Starting.
+    /// The recorded state. A state "running" while nobody holds the lock is reported as Failed with the reason. A run
+    /// that was created within the last seconds and waits for its supervisor is Starting.
     Result<RunState> state() const;
     Result<void> write_state(const RunState& state) const;
     bool live() const;                                       ///< somebody holds the lock

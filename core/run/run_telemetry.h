@@ -15,13 +15,13 @@ class RunTelemetry {
 public:
     explicit RunTelemetry(RunFolder run) : records_(std::move(run)) {}
 
-    /// Reads what is new in the records, at most about `limit` bytes a file; true when there was something.
+    /// Reads new records, at most about `limit` bytes a file; true when there were any.
     bool poll(Bytes limit = 16 * MiB);
     bool at_end() const { return records_.at_end(); }
 
     const RunFolder& run() const { return records_.run(); }
     const SeriesStore& series() const { return store_; }
-    /// What could not be read, a sentence a file.
+    /// A sentence for each file that could not be read.
     std::vector<std::string> problems() const { return records_.problems(); }
 
 private:

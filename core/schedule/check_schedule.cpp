@@ -83,7 +83,7 @@ Result<void> check_complete(const PipelineSchedule& schedule, const std::vector<
     return {};
 }
 
-/// What an op still waits for when its list hangs there.
+/// The operation for which a blocked op still waits.
 struct Wanted {
     int rank;
     PipelineOp op;

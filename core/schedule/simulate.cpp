@@ -32,7 +32,7 @@ public:
     }
 
     Timeline run() {
-        Seconds earliest = 0;  // when the op's input is there, found by ready() and used by visit()
+        Seconds earliest = 0;  // when the op's input is ready, set by ready() and used by visit()
         traverse(
             schedule_, [&](int rank, int stage, const PipelineOp& op) { return ready(rank, stage, op, earliest); },
             [&](int rank, int stage, const PipelineOp& op) { take(rank, stage, op, earliest); });

@@ -89,7 +89,7 @@ StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t
     const auto encoder_layers = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
     const double head = 2 * static_cast<double>(plan.model.hidden_size) * static_cast<double>(plan.model.vocab_size);
 
-    // Weights beside adapters have no gradients.
+    // Frozen weights beside adapters have no gradients.
     const double adapters =
         2 * static_cast<double>(adapter_parameters(plan)) / static_cast<double>(plan.model.num_layers);
 

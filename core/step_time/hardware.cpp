@@ -37,7 +37,7 @@ constexpr std::array members{Member{"matmul", &Efficiency::matmul},
                              Member{"step", &Efficiency::step},
                              Member{"gradient_overlap", &Efficiency::gradient_overlap}};
 
-/// PCIe x16, one direction: 1 GB/s a lane for generation 3, twice that with each.
+/// PCIe x16, one direction: 1 GB/s a lane for generation 3, doubling with each generation.
 double pcie(std::int64_t generation) {
     double rate = 16 * giga;
     for (auto g = std::int64_t{3}; g < std::clamp<std::int64_t>(generation, 3, 6); ++g) rate *= 2;

@@ -15,8 +15,6 @@
 
 namespace plimsoll {
 
-namespace {}  // namespace
-
 StepFlops step_flops(const Plan& plan, bool causal) {
     Plan whole = plan;
     whole.numerics.attention = causal ? Attention::Flash : Attention::Eager;
@@ -29,7 +27,7 @@ StepFlops step_flops(const Plan& plan, bool causal) {
     StepFlops flops;
     const double matrices = as_double(layers) * decoder.rest + as_double(encoders) * encoder.rest + head;
     const double cores = as_double(layers) * decoder.attention_core + as_double(encoders) * encoder.attention_core;
-    // Weights beside adapters have no gradients: a product backward in place of two.
+    // Frozen weights beside adapters have no gradients: one backward product instead of two.
     flops.model = tokens * ((adapts(plan) ? 2 : 3) * matrices + 3 * cores + 6 * as_double(adapter_parameters(plan)));
     double recomputed = 0;
     for (std::int64_t layer = 0; layer < layers + encoders; ++layer) {

@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// Rows of a CSV with the columns p, m, forward_ms, backward_input_ms, backward_weight_ms, comm_ms, any of bubble_1f1b,
-/// bubble_interleaved_1f1b, bubble_zb_h1, bubble_zb_h2, bubble_zb_1p, bubble_zb_2p, and perhaps chunks and
-/// weight_share. Errors name the line and the column.
+/// Rows of a CSV with the columns p, m, forward_ms, backward_input_ms, backward_weight_ms, comm_ms, one or more of
+/// bubble_1f1b, bubble_interleaved_1f1b, bubble_zb_h1, bubble_zb_h2, bubble_zb_1p, bubble_zb_2p, and optionally chunks
+/// and weight_share. Errors name the line and the column.
 Result<std::vector<BubbleCase>> read_bubble_cases(std::string_view csv);
 
 }  // namespace plimsoll

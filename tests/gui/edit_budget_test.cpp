@@ -2,6 +2,7 @@
 // What one edit of the plan may cost, in operations and not in time.
 #include <QSignalSpy>
 
+#include "core/plan/settings.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/plan/plan_numbers.h"
 

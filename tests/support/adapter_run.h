@@ -11,6 +11,7 @@
 #include "core/engine/weights/safetensors.h"
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/schedule/generators/make_schedule.h"
 
 namespace plimsoll::engine {
 

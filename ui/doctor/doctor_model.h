@@ -5,10 +5,10 @@
 
 #include <optional>
 #include <QObject>
-#include <QThreadPool>
 #include <QTimer>
 
 #include "core/doctor/findings/diagnosis.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
@@ -21,7 +21,6 @@ public:
     enum class Subject { Plan, Run };
 
     DoctorModel(PlanModel* plan, RunModel* run, QObject* parent = nullptr);
-    ~DoctorModel() override;
 
     /// Nothing is examined while no page shows the result.
     void setWatched(bool watched);
@@ -33,7 +32,7 @@ public:
 
     /// The last diagnosis of the subject; nothing before the first.
     const Diagnosis* diagnosis() const { return diagnosis_ ? &*diagnosis_ : nullptr; }
-    bool isExamining() const { return examining_; }
+    bool isExamining() const { return examination_.isBusy(); }
     /// Why there is no diagnosis; "" when all is well.
     QString problem() const { return problem_; }
 
@@ -52,17 +51,15 @@ private:
     const Plan& plan() const;
     void examine();
     void examineSoon();
-    void take(int ask, Result<Diagnosis> answer);
+    void take(Result<Diagnosis> answer);
 
     PlanModel* plan_;
     RunModel* run_;
-    QThreadPool pool_;
+    Background examination_;
     QTimer soon_;
     Subject subject_ = Subject::Plan;
     std::optional<Diagnosis> diagnosis_;
     QString problem_;
-    int asked_ = 0;  ///< counts the examinations; only the last one's answer is taken
-    bool examining_ = false;
     bool watched_ = false;
 };
 

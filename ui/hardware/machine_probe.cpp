@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <QLocale>
-#include <QMetaObject>
 
 #include "core/plan/gpu.h"
 #include "core/plan/machine.h"
@@ -25,20 +24,11 @@ QString qt(const std::string& text) { return QString::fromStdString(text); }
 
 }  // namespace
 
-MachineProbe::MachineProbe(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
-
-MachineProbe::~MachineProbe() { pool_.waitForDone(); }
-
 void MachineProbe::start() {
-    pool_.start([this] {
-        const Machine machine = probe_machine();
-        QMetaObject::invokeMethod(
-            this,
-            [this, machine] {
-                machine_ = machine;
-                emit found();
-            },
-            Qt::QueuedConnection);
+    probing_.ask(probe_machine, [this](const Result<Machine>& machine) {
+        machine_ = machine ? *machine : Machine();
+        if (!machine) machine_->gpu_note = machine.error().message;
+        emit found();
     });
 }
 

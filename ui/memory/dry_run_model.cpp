@@ -19,7 +19,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int patience_ms = 2000;  // for a process that was told to end
+constexpr int patienceMs = 2000;  // for a process that was told to end
 
 QString qt(const std::string& text) { return QString::fromStdString(text); }
 
@@ -151,7 +151,7 @@ void DryRunModel::giveUp() {
     process->disconnect(this);
     if (process->state() != QProcess::NotRunning) {
         process->kill();
-        process->waitForFinished(patience_ms);
+        process->waitForFinished(patienceMs);
     }
     process->deleteLater();
 }

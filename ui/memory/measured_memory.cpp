@@ -23,7 +23,7 @@ struct Measured {
 
 constexpr double same = 0.0005;
 
-/// Nothing where a kind is missing: an event of another version.
+/// Nothing where a kind is missing, as in an event of another version.
 std::optional<MeasuredMemory::Kinds> kindsOf(const NamedBytes& categories) {
     MeasuredMemory::Kinds kinds{};
     bool any = false;
@@ -34,7 +34,7 @@ std::optional<MeasuredMemory::Kinds> kindsOf(const NamedBytes& categories) {
     return any ? std::optional(kinds) : std::nullopt;
 }
 
-/// The event with the highest peak, which says its kinds.
+/// The event with the highest peak that gives its kinds.
 std::optional<MeasuredMemory> fromEvents(const RunModel& run) {
     std::optional<MeasuredMemory> best;
     for (const Event& event : run.events()) {

@@ -12,7 +12,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int pause_ms = 150;
+constexpr int pauseMs = 150;
 constexpr double quickOps = 20'000;
 
 double operations(const WhatIf& tried) {
@@ -129,7 +129,7 @@ void PipelineModel::refresh() {
     simulateShown();
     compareSoon();
     detail_ = 0;
-    details_.start(pause_ms);
+    details_.start(pauseMs);
     emit changed();
 }
 

@@ -2,7 +2,6 @@
 #include "ui/pipeline/ran_pipeline.h"
 
 #include <cmath>
-#include <QMetaObject>
 
 #include "core/run/run_store.h"
 #include "core/schedule/stage_times.h"
@@ -17,7 +16,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int again_ms = 1500;
+constexpr int againMs = 1500;
 constexpr double milliseconds = 1e3;
 constexpr int mostRuns = 50;
 
@@ -39,9 +38,10 @@ PipelineOf shownPipeline(Pipeline pipeline) {
 
 QString msText(double ms) { return formatValue(ValueKind::Seconds, ms / milliseconds); }
 
-QList<RunChoice> runsWithPipelines() {
+QList<RunChoice> runsWithPipelines(const Question& question) {
     QList<RunChoice> choices;
     for (const RunFolder& run : list_runs()) {
+        if (question.isCancelled()) break;
         const Result<Plan> plan = run.plan();
         if (!plan || plan->layout.pp < 2) continue;
         choices.append({QString::fromStdString(run.path().string()), QString::fromStdString(run.name())});
@@ -108,15 +108,15 @@ Result<std::shared_ptr<const RanPipeline>> RanPipelineModel::Tail::read() {
     return ran;
 }
 
-RanPipelineModel::RanPipelineModel(QObject* parent) : QObject(parent) {
-    pool_.setMaxThreadCount(1);
-    again_.setInterval(again_ms);
-    connect(&again_, &QTimer::timeout, this, &RanPipelineModel::read);
-}
+/// What one reading brought.
+struct RanPipelineModel::Reading {
+    Result<std::shared_ptr<const RanPipeline>> ran;
+    bool live = false;
+};
 
-RanPipelineModel::~RanPipelineModel() {
-    pool_.clear();
-    pool_.waitForDone();
+RanPipelineModel::RanPipelineModel(QObject* parent) : QObject(parent) {
+    again_.setInterval(againMs);
+    connect(&again_, &QTimer::timeout, this, &RanPipelineModel::read);
 }
 
 void RanPipelineModel::setActive(bool active) {
@@ -130,16 +130,10 @@ void RanPipelineModel::setActive(bool active) {
 }
 
 void RanPipelineModel::listRuns() {
-    pool_.start([this] {
-        QList<RunChoice> found = runsWithPipelines();
-        QMetaObject::invokeMethod(
-            this,
-            [this, found = std::move(found)] {
-                if (found == runs_) return;
-                runs_ = found;
-                emit runsChanged();
-            },
-            Qt::QueuedConnection);
+    listing_.ask(runsWithPipelines, [this](const Result<QList<RunChoice>>& found) {
+        if (!found || *found == runs_) return;
+        runs_ = *found;
+        emit runsChanged();
     });
 }
 
@@ -149,6 +143,7 @@ void RanPipelineModel::choose(const QString& path) {
     shown_.reset();
     problem_.clear();
     again_.stop();
+    reading_.cancel();
     tail_.reset();
     if (!path.isEmpty()) {
         tail_ = std::make_shared<Tail>();
@@ -159,28 +154,27 @@ void RanPipelineModel::choose(const QString& path) {
 }
 
 void RanPipelineModel::read() {
-    if (!tail_) return;
-    pool_.start([this, tail = tail_] {
-        const Result<std::shared_ptr<const RanPipeline>> ran = tail->read();
-        const bool live = tail->run && tail->run->live();
-        QMetaObject::invokeMethod(
-            this,
-            [this, tail, ran, live] {
-                if (tail != tail_) return;
-                // What is drawn stays until another step has ended.
-                const bool same = ran && shown_ && (*ran)->step == shown_->step && (*ran)->live == shown_->live;
-                if (!same) {
-                    shown_ = ran ? *ran : nullptr;
-                    problem_ = ran ? QString() : inWords(ran.error().message);
-                    emit changed();
-                }
-                if (live && active_)
-                    again_.start();
-                else
-                    again_.stop();
-            },
-            Qt::QueuedConnection);
-    });
+    // A reading that takes longer than the pause between two of them is not begun again.
+    if (!tail_ || reading_.isBusy()) return;
+    using Ran = std::shared_ptr<const RanPipeline>;
+    reading_.ask(
+        [tail = tail_] {
+            return Reading{tail->read(), tail->run && tail->run->live()};
+        },
+        [this](const Result<Reading>& reading) {
+            const Result<Ran> ran = reading ? reading->ran : tl::unexpected(reading.error());
+            // What is drawn stays until another step has ended.
+            const bool same = ran && shown_ && (*ran)->step == shown_->step && (*ran)->live == shown_->live;
+            if (!same) {
+                shown_ = ran ? *ran : nullptr;
+                problem_ = ran ? QString() : inWords(ran.error().message);
+                emit changed();
+            }
+            if (reading && reading->live && active_)
+                again_.start();
+            else
+                again_.stop();
+        });
 }
 
 QString ranWords(const RanPipeline& ran, const Pipeline& predicted) {

@@ -5,10 +5,11 @@
 
 #include <memory>
 #include <QObject>
-#include <QThreadPool>
 #include <QTimer>
 
 #include "core/planner/planner.h"
+#include "core/planner/recommendations.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
@@ -37,7 +38,6 @@ class PlannerModel : public QObject {
     Q_OBJECT
 public:
     explicit PlannerModel(PlanModel* plan, QObject* parent = nullptr);
-    ~PlannerModel() override;
 
     /// Sets another search function than the core's and searches again.
     void setPlanner(Planner planner);
@@ -53,7 +53,7 @@ public:
     std::shared_ptr<const PlannerAnswer> answer() const { return answer_; }
     /// The answer is to an older question.
     bool isStale() const { return answer_ && stale_; }
-    bool isSearching() const { return soon_.isActive() || cancel_ != nullptr; }
+    bool isSearching() const { return soon_.isActive() || search_.isBusy(); }
     /// Why there is no answer.
     const QString& problem() const { return problem_; }
 
@@ -71,19 +71,16 @@ private:
     void planChanged();
     void seekSoon();
     void seek();
-    void stop();
-    void take(int ask, std::shared_ptr<const PlannerAnswer> answer);
-    void fail(int ask, const QString& problem);
+    void take(std::shared_ptr<const PlannerAnswer> answer);
+    void fail(const QString& problem);
 
     PlanModel* plan_;
     Planner planner_;
     PlanRequest asked_;  ///< its plan is that of the last search
-    QThreadPool pool_;
+    Background search_;
     QTimer soon_;
-    std::shared_ptr<std::atomic<bool>> cancel_;  ///< of the search that runs
     std::shared_ptr<const PlannerAnswer> answer_;
     QString problem_;
-    int asks_ = 0;  ///< counts the searches; only the last one's answers are taken
     bool stale_ = false;
     bool sought_ = false;  ///< the request has been sent, answered or not
     bool active_ = false;

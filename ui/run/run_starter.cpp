@@ -2,7 +2,6 @@
 #include "ui/run/run_starter.h"
 
 #include <algorithm>
-#include <QMetaObject>
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/trainable.h"
@@ -71,27 +70,19 @@ std::optional<Obstacle> obstacleOf(const PlanModel& model) {
     return obstacle;
 }
 
-RunStarter::RunStarter(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
-
-RunStarter::~RunStarter() { pool_.waitForDone(); }
-
 void RunStarter::start(const PlanModel& model) {
-    if (starting_) return;
+    if (isStarting()) return;
     if (const std::optional<Obstacle> obstacle = obstacleOf(model)) {
         emit refused(*obstacle);
         return;
     }
-    starting_ = true;
+    // Once begun the run starts even if the window is closed meanwhile.
+    starting_.ask([plan = model.plan()] { return startRun(plan); },
+                  [this](const Result<QString>& run) { finish(run); });
     emit startingChanged();
-    pool_.start([this, plan = model.plan()] {
-        const Result<QString> run = startRun(plan);
-        QMetaObject::invokeMethod(
-            this, [this, run] { finish(run); }, Qt::QueuedConnection);
-    });
 }
 
 void RunStarter::finish(const Result<QString>& run) {
-    starting_ = false;
     emit startingChanged();
     if (run) {
         emit started(*run);

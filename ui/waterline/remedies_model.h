@@ -5,9 +5,9 @@
 
 #include <optional>
 #include <QObject>
-#include <QThreadPool>
 
 #include "core/remedies/remedies.h"
+#include "ui/common/background.h"
 #include "ui/common/text_table.h"
 
 namespace plimsoll::ui {
@@ -18,7 +18,6 @@ class RemediesModel : public QObject {
     Q_OBJECT
 public:
     explicit RemediesModel(PlanModel* plan, QObject* parent = nullptr);
-    ~RemediesModel() override;
 
     /// Nothing is searched while no panel shows the result.
     void setWatched(bool watched);
@@ -35,10 +34,9 @@ private:
     void seek();
 
     PlanModel* plan_;
-    QThreadPool pool_;
+    Background search_;
     std::optional<Remedies> found_;
-    Plan of_;        ///< the plan that the remedies are for
-    int asked_ = 0;  ///< counts the searches; only the last one's answer is taken
+    Plan of_;  ///< the plan that the remedies are for
     bool watched_ = false;
 };
 

@@ -30,7 +30,7 @@ bool works(const Plan& plan, const std::vector<std::string>& settings) {
 
 void Sheet::say(std::string_view item, ItemVerdict verdict, std::string words) {
     const auto at = said_.find(item);
-    // The first finding of a line stands for it.
+    // A line with findings keeps the words of the first.
     if (at != said_.end() && at->second.verdict == ItemVerdict::Found) return;
     said_.insert_or_assign(std::string(item), Said{verdict, std::move(words)});
 }

@@ -13,7 +13,7 @@ namespace {
 
 bool is_adaptive(OptimizerKind kind) { return kind != OptimizerKind::Sgd; }
 
-/// Updates after which Adam's second moment is as good as settled: the untuned linear warmup of Ma and Yarats.
+/// Updates after which Adam's second moment has settled: the untuned linear warmup of Ma and Yarats.
 std::int64_t untuned_warmup(const Optimizer& optimizer) {
     return static_cast<std::int64_t>(std::llround(2 / (1 - std::min(optimizer.beta2, 0.9999))));
 }
@@ -30,7 +30,7 @@ void check_warmup(const Plan& plan, Sheet& sheet) {
     const std::int64_t untuned = untuned_warmup(plan.optimizer);
     const bool jumps = first > 0.5;
     const bool is_short = is_adaptive(plan.optimizer.kind) && warmup < untuned / 2 && warmup < plan.training.steps / 10;
-    // SGD has no second moment to settle, but a large batch still wants a start that is gentle (Goyal et al. 2017).
+    // SGD has no second moment that has to settle, but a large batch still wants a gentle start (Goyal et al. 2017).
     if (!jumps && !is_short)
         return sheet.fine("warmup", fmt::format("{} updates of {}, from {} of the peak", warmup, plan.training.steps,
                                                 percent(first)));

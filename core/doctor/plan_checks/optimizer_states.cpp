@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer and its settings beside the batch and the length of the run.
+// The optimizer's settings, judged by the batch and the length of the run.
 #include "core/control/batch_rules.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 
@@ -7,7 +7,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-/// Beta2 of 0.999 averages over a thousand updates; a run that is short has no later jump to lag behind.
+/// Beta2 of 0.999 averages over a thousand updates; a short run has no late jump that the average could lag behind.
 constexpr std::int64_t long_run = 50'000;
 /// Updates below which weights have hardly grown.
 constexpr std::int64_t decay_matters = 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a step's time goes that could be saved on each rank: micro-batch, recomputation, attention, dtype.
+// Parts of a step's time that each rank could save: micro-batch, recomputation, attention, dtype.
 #include <cmath>
 
 #include "core/doctor/plan_checks/plan_checks.h"

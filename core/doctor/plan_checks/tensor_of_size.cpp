@@ -12,7 +12,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-/// Sizes of hostile plans stay below what int64 holds.
+/// The product, capped so that sizes of hostile plans fit into int64.
 Bytes product(std::initializer_list<std::int64_t> factors) {
     double size = 1;
     for (const std::int64_t factor : factors) size *= static_cast<double>(std::max<std::int64_t>(factor, 0));

@@ -6,7 +6,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-/// A run of fewer steps is as soon started again.
+/// A run of fewer steps is quickly repeated from the start.
 constexpr std::int64_t worth_saving = 1000;
 
 void check_guard(const Plan& plan, Sheet& sheet) {

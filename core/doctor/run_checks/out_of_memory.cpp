@@ -32,14 +32,14 @@ const Event* own_words(const RunFacts& run) {
     return nullptr;
 }
 
-/// Of "Rank 3: …" and "rank 3 ended …".
+/// The rank in "Rank 3: …" or "rank 3 ended …".
 int rank_in(const std::string& words) {
     const auto at = words.find("ank ");
     const int rank = at == std::string::npos ? 0 : std::atoi(words.c_str() + at + 4);
     return std::clamp(rank, 0, 1 << 20);
 }
 
-/// Where the others stood: "during the all-reduce of …".
+/// The place where the other ranks waited: "during the all-reduce of …".
 std::string where_others_waited(const RunFacts& run) {
     for (const Event* event : run.events(EventKind::Error)) {
         const auto from = event->sentence.find("during ");
@@ -87,7 +87,7 @@ void tell_plan(const PlanFacts& plan, Finding& finding) {
                         remedy.reason)};
     };
     if (plan.remedies.set) finding.changes.push_back(change_of(*plan.remedies.set));
-    // What saves too little is no answer to a rank that ran out; what rounds otherwise comes last.
+    // A change that saves too little does not help a rank that ran out of memory; changes of the rounding come last.
     for (const bool exact : {true, false})
         for (const Remedy& remedy : plan.remedies.changes)
             if (remedy.exact == exact && finding.changes.size() < most_changes && remedy.saves * 20 >= fullest.total())

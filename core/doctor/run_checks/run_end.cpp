@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the run stands, and whether it had to go back.
+// The state of the run, and whether it had to roll back.
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
 #include "core/telemetry/contract/event_kind.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long steps took: beside the prediction, over time, and what went on beside them.
+// How long steps took: compared with the prediction, over time, and with the pauses between them.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -14,7 +14,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-constexpr std::size_t first_steps = 5;  ///< in which allocators, caches and kernels settle
+constexpr std::size_t first_steps = 5;  ///< steps in which allocators, caches and kernels settle
 constexpr std::size_t least_speed_steps = 40;
 /// Quarters of short runs on two cores that others use as well differed by up to 16 %.
 constexpr double slowed_to = 0.8;
@@ -43,7 +43,7 @@ void check_throughput(const RunFacts& run, Sheet& sheet) {
                     {words + "."},
                     {},
                     "tokens_per_second of the run"};
-    // The first window that is slow, to be laid beside what the machine did then.
+    // The first slow window, to be compared with the machine's other work at that time.
     const std::size_t window = std::max<std::size_t>(5, rate.size() / 20);
     for (std::size_t at = first_steps; at + window <= rate.size(); at += window)
         if (median_of(rate, at, at + window) < slowed_to * first) {
@@ -80,7 +80,8 @@ void check_predicted(const RunFacts& run, const PlanFacts* plan, Sheet& sheet) {
                  plan->hardware->source});
 }
 
-/// Share of a step's time on the rank that has the most of it, or the least; nothing where it is not recorded.
+/// Share of a step's time on the rank that has the highest share, or the lowest; nothing where the share is not
+/// recorded.
 std::optional<double> share_of_step(const RunFacts& run, const char* name, bool most) {
     std::optional<double> share;
     const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), max_ranks);
@@ -113,7 +114,7 @@ void check_data(const RunFacts& run, Sheet& sheet) {
                  "data_time and step_time of the run"});
 }
 
-/// What the rank that waits least waits is what the links cost; what others wait beyond it is for slower ranks.
+/// The wait of the rank that waits least is the cost of the links; longer waits are for slower ranks.
 void check_waits(const RunFacts& run, Sheet& sheet) {
     if (run.plan.layout.world_size() == 1) return;
     const auto least = share_of_step(run, series::wait_time, false), most = share_of_step(run, series::wait_time, true);
@@ -141,7 +142,8 @@ void check_waits(const RunFacts& run, Sheet& sheet) {
     sheet.found(std::move(finding));
 }
 
-/// Seconds between the end of a step and the start of the next, and of the steps themselves; restarts are left out.
+/// Seconds between the end of a step and the start of the next, and seconds of the steps themselves; restarts are left
+/// out.
 struct Clock {
     Seconds steps = 0, beside = 0, checkpoints = 0;
 };

@@ -32,7 +32,7 @@ namespace {
 
 using torch::Tensor;
 
-/// Any factor but 1: gradients are scaled, as they are where the clipping cuts.
+/// Any factor but 1 scales the gradients, as clipping does.
 constexpr double clipped = 0.5;
 
 /// The tokens of one micro-batch, made as BatchSource makes them.
@@ -43,7 +43,7 @@ Batch shapes_of_batch(const Plan& plan) {
             std::vector<std::uint64_t>(static_cast<std::size_t>(rows), 0)};
 }
 
-/// Forward and backward, as TrainLoop takes them.
+/// Forward and backward, in the same way as TrainLoop.
 Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
     const Tensor status = at::empty({step_status_numbers}, torch::dtype(torch::kFloat64).device(torch::kMeta));
     return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
@@ -55,8 +55,8 @@ Result<void> update(const Plan& plan, DistributedModel& model) {
     return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
 }
 
-/// Leaves behind what later steps find. Optimizer states are there from the start, and how many gradients a weight gets
-/// does not depend on the number of micro-batches: so as few as there can be, and no update.
+/// Leaves the memory that later steps find. Optimizer states exist from the start, and the gradients of a weight do not
+/// depend on the number of micro-batches; so this step has as few as possible, and no update.
 Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     Plan shortest = plan;
     Layout& layout = shortest.layout;
@@ -71,9 +71,8 @@ Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     return make_gradients(plan, pipeline);
 }
 
-/// cuBLAS takes its working memory from the caching allocator, once for each thread that multiplies: the one that goes
-/// forward and autograd's. Sizes: PyTorch's defaults, CUBLAS_WORKSPACE_CONFIG :4096:8 from Hopper on, :4096:2:16:8
-/// before.
+/// cuBLAS takes its workspace from the caching allocator, once for each thread that multiplies: the forward thread and
+/// autograd's. Sizes: PyTorch's defaults, CUBLAS_WORKSPACE_CONFIG :4096:8 from Hopper on, :4096:2:16:8 before.
 std::vector<Tensor> cublas_workspaces(const Plan& plan, MemoryRecorder& recorder) {
     const auto gpu = find_gpu(plan.cluster.gpu);
     if (plan.cluster.on_cpu() || !gpu) return {};

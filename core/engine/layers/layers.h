@@ -34,7 +34,7 @@ public:
         std::int64_t adapter_rank = 0;  ///< 0: none
     };
     Linear(const Shape& shape, const ModelContext& context);
-    /// `leave_out`: only a place in the graph (left_out.h).
+    /// `leave_out`: the result is unread (unread_result.h).
     torch::Tensor forward(const torch::Tensor& x, bool leave_out = false) const;
     const torch::Tensor& weight() const { return weight_; }
 

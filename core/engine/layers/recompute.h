@@ -40,8 +40,8 @@ using ReplayedBody = std::function<torch::Tensor(const std::vector<torch::Tensor
 /// captures and must compute the same values again: dropout does so by its key (core/engine/layers/dropout.h).
 torch::Tensor recompute(RecomputedBody body, std::vector<torch::Tensor> inputs);
 
-/// The same of a body that also keeps what it says. What its second run gives is not read, only gone backwards through:
-/// it may be left out (core/engine/layers/unread_result.h).
+/// The same for a body that also keeps results of its own choice. The output of its second run is unread
+/// (core/engine/layers/unread_result.h) and may stay uncomputed: only gradients pass through it.
 torch::Tensor recompute(ReplayedBody body, std::vector<torch::Tensor> inputs);
 
 }  // namespace plimsoll::engine

@@ -17,8 +17,8 @@ namespace plimsoll::engine {
 /// (reduce-scatter).
 torch::Tensor enter_tensor_parallel(const torch::Tensor& x, const ModelContext& context);
 
-/// Out of it. Plain: the sum of x over the ranks. Sequence-parallel: this rank's part of the sum along time. Of what is
-/// left out (left_out.h) nothing is sent.
+/// Leaves the split part. Plain: the sum of x over the ranks. Sequence-parallel: this rank's part of the sum along
+/// time. An unread x (unread_result.h) is not sent.
 torch::Tensor leave_tensor_parallel(const torch::Tensor& x, const ModelContext& context);
 
 /// Sum over the context-parallel ranks, no gradient.

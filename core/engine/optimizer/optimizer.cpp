@@ -54,7 +54,7 @@ ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optim
             continue;
         }
         auto options = torch::TensorOptions().dtype(torch::kFloat).device(parameter.device());
-        // Pinned, so that the updated numbers travel back beside the computation.
+        // Pinned, so that the updated numbers travel back during computation.
         if (to_host && !parameter.is_meta()) options = options.device(torch::kCPU).pinned_memory(true);
         const torch::Tensor copy = at::empty(parameter.sizes(), options);
         {
@@ -82,7 +82,7 @@ void ShardedOptimizer::cast_back(std::size_t index, std::int64_t begin, std::int
     const torch::Tensor& parameter = parts_[index].parameter;
     if (!is_copy(index)) return;
     const torch::Tensor updated = masters_[index].view(-1).narrow(0, begin, length);
-    // The next update's first gradient waits for the device, so the numbers are not changed before they have left.
+    // The next update's first gradient waits for the device, so the masters do not change before this copy has ended.
     parameter.detach().view(-1).narrow(0, begin, length).copy_(updated, /*non_blocking=*/true);
 }
 

@@ -14,7 +14,7 @@ constexpr double eps2 = 1e-3;
 
 using Sums = std::vector<std::pair<std::size_t, torch::Tensor>>;
 
-/// Variances are small and stay where they are; only masters go to a store.
+/// Variances are small and stay in memory; only masters go to a store.
 class AdafactorOptimizer final : public ShardedOptimizer {
 public:
     AdafactorOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
@@ -26,7 +26,7 @@ public:
             slot.rows = w.size(0);
             slot.columns = c10::multiply_integers(w.sizes().slice(1));
             slot.factored = w.dim() >= 2;
-            slot.variance = at::zeros({slot.rows}, w.options());  // of the rows, where it is factored
+            slot.variance = at::zeros({slot.rows}, w.options());  // one for each row, where the variance is factored
             if (slot.factored) slot.column_variance = at::zeros({slot.columns}, w.options());
         }
     }
@@ -39,7 +39,7 @@ private:
         double mean_variance = 1;  ///< of all rows of the parameter
     };
 
-    /// All ranks sum the same lists, parts without a gradient included.
+    /// All ranks sum the same lists, including parts without a gradient.
     Result<void> update(const std::vector<torch::Tensor>& gradients, double lr, double factor) override {
         ScaledGradient scaled(factor);
         if (auto done = update_variances(gradients, scaled); !done) return done;

@@ -18,10 +18,10 @@ public:
     }
 
 private:
-    /// Two passes: the ratio needs the norm of all of r, and r is made twice rather than kept.
+    /// Two passes: the ratio needs the norm of all of r, and computing r twice takes less memory than keeping it.
     Result<void> update(const std::vector<torch::Tensor>& gradients, double lr, double factor) override {
         ScaledGradient scaled(factor);
-        // [|w|², |r|²] of each part that adapts, with or without a gradient, so that all ranks sum the same list.
+        // [|w|², |r|²] of each part that adapts, also without a gradient, so that all ranks sum the same list.
         std::vector<std::pair<std::size_t, torch::Tensor>> norms;
         for (std::size_t i = 0; i < parts().size(); ++i) {
             torch::Tensor squares;

@@ -17,7 +17,7 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// What a group and its subgroups share.
+/// State that a group and its subgroups share.
 struct Meeting {
     c10::intrusive_ptr<c10d::Store> store;
     std::string address;
@@ -26,7 +26,7 @@ struct Meeting {
     std::unique_ptr<WaitBoard> board;
 };
 
-/// What a backend's exception means: a broken connection is a rank that ended, silence is a rank that hangs.
+/// The meaning of a backend's exception: a broken connection is a rank that ended, silence is a rank that hangs.
 tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const std::exception& error) {
     const std::string text = first_line(error);
     if (text.find("imed out") != std::string::npos || text.find("imeout") != std::string::npos) {
@@ -56,7 +56,7 @@ private:
     WaitBoard* board_;
 };
 
-/// Work that is over already: done, or failed at its start.
+/// Work that has already ended: done, or failed at its start.
 class EndedWork final : public Work {
 public:
     explicit EndedWork(Result<void> result = {}) : result_(std::move(result)) {}

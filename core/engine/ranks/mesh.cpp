@@ -24,7 +24,7 @@ MeshPosition position_of(const Layout& layout, int rank) {
 
 namespace {
 
-/// The ranks whose position is like `own` but for what `same` lets differ.
+/// The ranks whose position `same` accepts.
 std::vector<int> ranks_where(const Layout& layout, const std::function<bool(const MeshPosition&)>& same) {
     std::vector<int> ranks;
     for (int rank = 0; rank < static_cast<int>(layout.world_size()); ++rank) {
@@ -66,7 +66,7 @@ Result<std::unique_ptr<Mesh>> Mesh::make(const Plan& plan, Collectives& world) {
         return nullptr;
     };
     const auto same_stage = [&](const MeshPosition& p) { return p.pp == own.pp; };
-    // Every rank makes its groups in this order: making one waits for its other members.
+    // Every rank makes its groups in this order, because making a group waits for its other members.
     mesh->tensor_ = group("tensor-parallel",
                           [&](const MeshPosition& p) { return same_stage(p) && p.dp == own.dp && p.cp == own.cp; });
     mesh->shared_heads_ = group("shared-heads", [&](const MeshPosition& p) {

@@ -32,7 +32,7 @@ constexpr int most_ranks = 1'000'000;
 }  // namespace
 
 Result<RankInfo> RankInfo::from_environment() {
-    // Inside a Slurm job torchrun's variables win: they are nearer to this process.
+    // Inside a Slurm job torchrun's variables win, because torchrun started this process.
     const bool torchrun = variable("RANK") || variable("WORLD_SIZE");
     const bool slurm = variable("SLURM_PROCID") && variable("SLURM_NTASKS");
     RankInfo info;

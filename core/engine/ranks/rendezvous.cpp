@@ -28,7 +28,7 @@ std::string first_line(const std::exception& error) {
 
 namespace {
 
-/// A listening socket at exactly that address: TCPStore's own would listen on every network of the machine.
+/// A listening socket at exactly that address: TCPStore's own socket would listen on every network of the machine.
 Result<int> listen_at(const std::string& host, int port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;

@@ -54,13 +54,14 @@ Result<void> write_files(const fs::path& folder, const CheckpointContents& conte
     return sync_folder(folder);
 }
 
-/// Moves the finished folder to its name. One of that name changes places with it in the same moment.
+/// Moves the finished folder to its final name. An existing folder of that name changes places with it in the same
+/// moment.
 Result<void> put_in_place(const fs::path& made, const fs::path& final) {
     if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, final.c_str(), RENAME_NOREPLACE) == 0) return {};
     if (errno == EEXIST && ::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) == 0) {
         return {};
     }
-    // File systems without these flags (NFS): the old one steps aside first.
+    // File systems without these flags (NFS): the old folder is renamed first.
     std::error_code error;
     if (fs::exists(final, error)) fs::rename(final, made.string() + ".old", error);
     if (!error) fs::rename(made, final, error);
@@ -72,7 +73,7 @@ void keep_newest(const fs::path& checkpoints, std::int64_t step, std::int64_t ke
     std::int64_t kept = 0;
     for (const std::int64_t each : checkpoint_steps(checkpoints)) {
         if (each > step || ++kept <= std::max<std::int64_t>(keep, 1)) continue;
-        // Out of sight in one move, so that no half-removed checkpoint is ever seen.
+        // Hidden in one move, so that no half-removed checkpoint is ever visible.
         std::error_code error;
         fs::rename(checkpoints / checkpoint_name(each), hidden(checkpoints, each, "old"), error);
     }

@@ -24,7 +24,7 @@ bool has_safetensors(const fs::path& folder) {
     return fs::exists(folder / single_file, error) || fs::exists(folder / index_file, error);
 }
 
-/// The files of the checkpoint. Names in an index come from elsewhere: only plain ones inside the folder are opened.
+/// The files of the checkpoint. Names in an index are not trusted: only plain names inside the folder are opened.
 Result<std::set<std::string>> files_of(const fs::path& folder) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
@@ -57,7 +57,7 @@ bool is_buffer(const std::string& name) {
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with("rotary_emb.inv_freq");
 }
 
-/// Takes one tensor of a file into `weights`, under the name that it has in a whole model.
+/// Takes one tensor of a file into `weights`, under its name in a whole model.
 class Taker {
 public:
     Taker(const Plan& plan, NamedTensors& weights) : plan_(plan), weights_(weights) {}
@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    /// transformers 5 has the experts of a Mixtral layer in two tensors (save_original_format=False writes them so):
+    /// transformers 5 stores the experts of a Mixtral layer in two tensors (with save_original_format=False):
     /// mlp.experts.gate_up_proj [experts, 2 · ffn, hidden] and mlp.experts.down_proj [experts, hidden, ffn].
     Result<void> take_expert(const std::string& layer, const std::string& part, const torch::Tensor& tensor) {
         const std::string moe = layer + ".block_sparse_moe.";

@@ -64,7 +64,7 @@ Result<NamedTensors> read_from(const FileReader& file, const std::string& what, 
     for (const TensorPlace& place : header.places) {
         torch::Tensor tensor = torch::empty(place.shape, dtype_named(place.dtype));
         PLIMSOLL_CHECK(file.read(tensor.mutable_data_ptr(), place.bytes(), header.data + place.begin));
-        // A bool of torch is 0 or 1; another byte would be undefined behaviour in its kernels.
+        // A bool of torch is 0 or 1; other bytes would be undefined behaviour in its kernels.
         if (tensor.scalar_type() == torch::kBool) tensor.view(torch::kByte).clamp_max_(1);
         tensors.emplace_back(place.name, std::move(tensor));
     }

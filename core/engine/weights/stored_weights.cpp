@@ -31,7 +31,7 @@ std::string_view found_in(const std::array<Renamed, n>& names, std::string_view 
     return found == names.end() ? std::string_view() : found->hugging_face;
 }
 
-/// Meta turns neighbouring rows of a head together, Hugging Face row i and i + head/2 (transformers'
+/// Meta rotates neighbouring rows of a head together, Hugging Face rows i and i + head/2 (transformers'
 /// convert_llama_weights_to_hf.py).
 Result<torch::Tensor> in_halves(const std::string& name, const torch::Tensor& rows, std::int64_t heads) {
     if (rows.dim() == 0 || rows.size(0) % (2 * heads) != 0)
@@ -39,7 +39,7 @@ Result<torch::Tensor> in_halves(const std::string& name, const torch::Tensor& ro
     return rows.reshape({heads, rows.size(0) / heads / 2, 2, -1}).transpose(1, 2).reshape(rows.sizes());
 }
 
-/// A tensor under Hugging Face's name; none where transformers computes it (rope.freqs).
+/// A tensor under Hugging Face's name; nothing for a tensor that transformers computes (rope.freqs).
 Result<std::pair<std::string, torch::Tensor>> from_meta(std::string name, const torch::Tensor& tensor,
                                                         const Model& model) {
     if (name.starts_with("model.")) name.erase(0, 6);

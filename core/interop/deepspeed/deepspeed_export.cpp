@@ -55,7 +55,7 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     json["gradient_accumulation_steps"] = plan.layout.accumulation;
     deepspeed::add_optimizer(json, plan, notes);
     json["scheduler"] = deepspeed::scheduler(plan, release, notes);
-    // Written even when it is off: left out, it is 0 before 0.19.3 and 1 since.
+    // Written even when clipping is off: a missing key means 0 before 0.19.3 and 1 since.
     json["gradient_clipping"] = plan.optimizer.clip;
     deepspeed::add_precision(json, plan, release, notes);
     json["zero_optimization"] = deepspeed::zero_optimization(plan, notes);

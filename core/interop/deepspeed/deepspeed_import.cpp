@@ -25,7 +25,7 @@ template <class... Args>
     throw Wrong{bad_input(format, std::forward<Args>(args)...).value()};
 }
 
-/// Reads values by dotted path; one of a wrong type ends the import.
+/// Reads values by dotted path; a value of a wrong type ends the import.
 class Reader {
 public:
     Reader(const Json& json, std::string what) : json_(json), what_(std::move(what)) {}
@@ -79,7 +79,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// As many ranks as the batch numbers say, on nodes of the size that the base has.
+/// Sets the number of ranks from the batch numbers, on nodes of the base's size.
 void set_ranks(Plan& plan, std::int64_t dp) {
     constexpr std::int64_t most = 1'000'000;
     if (dp < 1 || dp > most) return;
@@ -257,7 +257,7 @@ void read_zero(const Reader& read, Plan& plan) {
     if (!recomputes) layout.recompute = Recompute::None;
 }
 
-/// Keys whose values are the plan's to say: a difference there is a note, not something to keep.
+/// Keys whose values the plan decides: a difference becomes a note and is not kept.
 bool is_the_plans(const std::string& path) {
     constexpr std::array<std::string_view, 8> prefixes{"optimizer",
                                                        "scheduler",
@@ -275,7 +275,7 @@ bool is_the_plans(const std::string& path) {
            std::find(keys.begin(), keys.end(), path) != keys.end();
 }
 
-/// A block of another type than the export's, which the plan has no word for.
+/// A block whose type differs from the export's, which the plan cannot express.
 bool is_another(const Json& block, const Json* exported) {
     if (!block.is_object() || !block.contains("type") || !block.at("type").is_string()) return false;
     if (!exported || !exported->is_object() || !exported->contains("type")) return true;
@@ -283,7 +283,7 @@ bool is_another(const Json& block, const Json* exported) {
     return type != there && !(type == "adam" && there == "adamw");
 }
 
-/// What the file says and the plan's own export does not.
+/// The file's entries that the plan's own export lacks or has with other values.
 Json leftovers(const Json& file, const Json& exported, const std::string& path, std::vector<std::string>& notes) {
     Json kept = Json::object();
     for (const auto& [key, value] : file.items()) {
@@ -327,7 +327,7 @@ Result<DeepSpeedImport> import_deepspeed(const Json& file, const Plan& base, con
     read_scheduler(read, plan, result.notes);
     read_precision(read, plan);
     read_zero(read, plan);
-    // Ranges are checked where documents are read.
+    // Ranges are checked when a document is read.
     PLIMSOLL_CHECK(plan_from_json(to_json(plan), what));
     const auto exported = export_deepspeed(plan);
     if (!exported) return bad_input("{}: {}", what, exported.error().message);

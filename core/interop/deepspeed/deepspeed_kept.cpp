@@ -8,7 +8,7 @@ namespace {
 
 void merge(Json& into, const Json& kept) {
     for (const auto& [key, value] : kept.items()) {
-        // Another optimizer or scheduler: its parameters do not mix with the export's.
+        // The parameters of another optimizer or scheduler do not mix with the export's.
         const bool another = value.is_object() && value.contains("type");
         if (value.is_object() && !another && into.contains(key) && into[key].is_object()) {
             merge(into[key], value);

@@ -49,9 +49,9 @@ void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release
 
     json["fp16"] = numerics.dtype == Dtype::Fp16 ? fp16(numerics, release, notes) : Json{{"enabled", false}};
     json["bf16"] = {{"enabled", numerics.dtype == Dtype::Bf16}};
-    // Written because its default changed in 0.19.3: a step whose gradients are not finite is skipped.
+    // Written because the default changed in 0.19.3: with it, a step whose gradients are not finite is skipped.
     if (numerics.dtype == Dtype::Bf16 && release.strict_precision_blocks()) json["bf16"]["check_grad_overflow"] = true;
-    // Its default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
+    // Written because the default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
     if (numerics.dtype == Dtype::Bf16) json["bf16"]["immediate_grad_update"] = false;
     json["communication_data_type"] =
         numerics.reduce_dtype == ReduceDtype::Gradient ? gradients : name_of(numerics.reduce_dtype);

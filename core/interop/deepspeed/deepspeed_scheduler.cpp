@@ -40,7 +40,7 @@ Json cosine(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
               {"warmup_type", "linear"}}}};
 }
 
-/// WarmupDecayLR starts at warmup_min_lr and falls back to it at total_num_steps: it is the plan's floor.
+/// WarmupDecayLR starts at warmup_min_lr and falls back to it at total_num_steps, so warmup_min_lr is the plan's floor.
 Json linear(const Plan& plan, Notes& notes) {
     notes.push_back(trails);
     notes.push_back(fmt::format(

@@ -12,8 +12,8 @@ namespace {
 
 std::string_view offload_name(Offload offload) { return name_of(offload); }
 
-/// That of the stage with the most parameters: the file is the same for all. Even, because stages 1 and 2 split the
-/// all-gather bucket in two.
+/// The bucket size of the stage with the most parameters, because all stages share one file. The number is even,
+/// because ZeRO stages 1 and 2 split the all-gather bucket in two.
 std::int64_t bucket_elements(const Plan& plan) {
     Count largest;
     for (const Slice& stage : slices(plan)) largest = std::max(largest, reduce_bucket_elements(stage.trained()));
@@ -39,7 +39,7 @@ Json offload(Offload where, const Plan& plan) {
 Json offload_param(const Plan& plan) {
     Json block = offload(plan.layout.offload_parameters, plan);
     if (plan.layout.offload_parameters == Offload::Nvme) {
-        // A rank's part of a parameter that does not fit into a buffer is an assertion at the first step.
+        // A rank's part of a parameter that does not fit into a buffer fails an assertion at the first step.
         const std::int64_t part = (largest_parameter(plan.model) + plan.layout.dp - 1) / plan.layout.dp;
         block["buffer_count"] = 5;
         block["buffer_size"] = std::max<std::int64_t>(100'000'000, part);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 1 << 20;
 
-/// The texts of a file of /proc, which a zero byte ends each; nothing where it may not be read.
+/// The zero-terminated texts of a file in /proc; nothing where the file may not be read.
 std::optional<std::vector<std::string>> texts_of(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a layout, and what no target can say.
+// Notes on the parts of a layout, and on settings that no target can express.
 #include "core/interop/export_notes/export_notes.h"
 
 namespace plimsoll::exports {

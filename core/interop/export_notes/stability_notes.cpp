@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps deep and wide models stable, in so far as a target has no words for it.
+// Notes on settings for the stability of deep and wide models that a target cannot express.
 #include "core/interop/export_notes/export_notes.h"
 
 namespace plimsoll::exports {

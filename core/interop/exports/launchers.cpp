@@ -157,8 +157,8 @@ Result<ExportedText> environment(const Plan& plan) {
         "TORCH_NCCL_DUMP_ON_TIMEOUT=1\n"
         "TORCH_NCCL_TRACE_BUFFER_SIZE=2000\n"
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n";
-    // Megatron-LM asks for it with tensor or context parallelism, so that kernels and collectives are launched in
-    // order; its FSDP (ZeRO-2 and 3) refuses it.
+    // Megatron-LM requires it with tensor or context parallelism, so that kernels and collectives are launched in
+    // order; Megatron's FSDP (ZeRO-2 and 3) refuses it.
     if ((plan.layout.tp > 1 || plan.layout.cp > 1) && plan.layout.zero_stage < 2)
         text += "CUDA_DEVICE_MAX_CONNECTIONS=1\n";
     if (plan.cluster.nodes > 1) text += "NCCL_IB_TIMEOUT=22\n";

@@ -158,7 +158,7 @@ std::string_view recomputation_word(const Layout& layout) {
     return layout.recompute == Recompute::Full && layout.recompute_every == 1 ? "full" : "selective";
 }
 
-/// What both releases have.
+/// Settings that both releases have.
 Result<Json> common(const Plan& plan, Notes& notes) {
     if (plan.numerics.dtype == Dtype::Fp16) {
         return bad_input("torchtitan has no fp16: set numerics.dtype to bf16 or fp32 for this export");
@@ -229,8 +229,7 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
             "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which recomputes "
             "a part of each layer.");
     }
-    // It refuses CUDA graphs, its default, with pipelines; with expert torchtitan_parallelism they need special
-    // kernels.
+    // torchtitan refuses CUDA graphs, its default, with pipelines; with expert parallelism they need special kernels.
     json["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
     if (plan.layout.tp > 1) json["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
     const std::string flavor = flavor_of(plan, out.notes);

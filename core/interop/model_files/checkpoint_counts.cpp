@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// As a run that starts from there would choose (engine/hf_weights.h), which reads Hugging Face's names alone.
+/// The choice that a run from this checkpoint would make (engine/weights/hf_weights.h), which reads Hugging Face's
+/// names alone.
 bool is_safetensors(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return path.extension() == ".safetensors";
@@ -27,7 +28,7 @@ bool has_safetensors(const fs::path& folder) {
     return false;
 }
 
-/// Beside the weights, or where the person pointed.
+/// config.json beside the weights, or at the path that the person named.
 fs::path config_of(const fs::path& named, const fs::path& found) {
     std::error_code error;
     for (const fs::path& place : {named, found, found.parent_path()}) {

@@ -42,7 +42,7 @@ std::string file_of(std::size_t shard, std::size_t shards) {
     return shards == 1 ? model_file : fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, shards);
 }
 
-/// Copies tensors and says how far it is.
+/// Copies tensors and reports progress.
 class Copy {
 public:
     Copy(const FileReader& from, const SafetensorsHeader& header, const HfFolderOptions& options, Bytes total)

@@ -26,7 +26,7 @@ Result<WeightMap> read_index(const fs::path& path) {
     if (map == json.end() || !map->is_object()) return bad_input("{} has no weight_map; it is no index", path.string());
     WeightMap found;
     for (const auto& [tensor, file] : map->items()) {
-        // A name that leads out of the folder would read what nobody meant.
+        // A name that leads out of the folder would read a file that nobody meant.
         if (!file.is_string() || fs::path(file.get<std::string>()).filename() != fs::path(file.get<std::string>()))
             return bad_input("{}: {} of tensor \"{}\" is no name of a file in its folder", path.string(), shown(file),
                              tensor);
@@ -85,7 +85,8 @@ public:
 
 private:
     Result<void> count(const TensorPlace& place) {
-        // The header's reader has held the product against the tensor's bytes, but not that of a tensor without any.
+        // The header's reader has checked the shape's product against the tensor's bytes, except for a tensor without
+        // bytes.
         std::int64_t elements = place.bytes() == 0 ? 0 : 1;
         for (const std::int64_t size : place.shape) elements *= place.bytes() == 0 ? 1 : size;
         return counter_.add(place.dtype, elements, static_cast<Bytes>(place.bytes()));

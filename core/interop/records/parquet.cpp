@@ -103,7 +103,7 @@ std::vector<Thrift> schema(const std::vector<ParquetColumn>& columns) {
     for (const ParquetColumn& column : columns) {
         Thrift element;
         element.small(1, physical(column.type)).small(3, required).text(4, column.name);
-        // STRING, and its name before there were logical types.
+        // Logical type STRING, and the converted type for readers that predate logical types.
         if (column.type == ParquetType::Text) element.small(6, utf8).inner(10, Thrift().inner(1, Thrift()));
         elements.push_back(std::move(element));
     }

@@ -148,7 +148,7 @@ std::string wandb_id(const WandbRun& run) {
 }
 
 std::string wandb_file(const WandbRun& run) {
-    // What no calendar has would make gmtime fail.
+    // A time beyond every calendar would make gmtime fail.
     const auto seconds =
         static_cast<std::time_t>(std::clamp(std::isfinite(run.started) ? run.started : 0, 0.0, 253402300799.0));
     std::tm utc{};

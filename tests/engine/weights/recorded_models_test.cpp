@@ -35,25 +35,32 @@ double difference(const Tensor& found, const Tensor& expected) {
     return ((found.to(torch::kDouble) - wanted).abs().max() / wanted.abs().max()).item<double>();
 }
 
-/// A model of one rank with the weights of the folder.
-std::unique_ptr<DistributedModel> loaded(const fs::path& folder) {
-    static const auto mesh = Mesh::alone();
-    static const auto schedule = make_schedule(Schedule::OneFOneB, {1, 1, 1});
-    Plan plan;
-    const auto model = import_hf_config(folder / "config.json");
-    EXPECT_TRUE(model) << model.error().message;
-    if (!model) return nullptr;
-    plan.model = *model;
-    plan.layout.dp = 1;
-    const auto weights = read_hf_weights(folder, plan);
-    EXPECT_TRUE(weights) << weights.error().message;
-    if (!weights) return nullptr;
-    auto made = std::make_unique<DistributedModel>(plan, *mesh, *schedule, torch::Device(torch::kCPU));
-    const auto done = made->load_weights(*weights, folder.string());
-    EXPECT_TRUE(done) << done.error().message;
-    made->train(false);
-    return made;
-}
+/// A model of one rank with the weights of the folder. (The model refers to its plan.)
+class Loaded {
+public:
+    explicit Loaded(const fs::path& folder) {
+        const auto read = import_hf_config(folder / "config.json");
+        EXPECT_TRUE(read) << read.error().message;
+        if (!read) return;
+        plan_.model = *read;
+        plan_.layout.dp = 1;
+        const auto weights = read_hf_weights(folder, plan_);
+        EXPECT_TRUE(weights) << weights.error().message;
+        if (!weights) return;
+        model_ = std::make_unique<DistributedModel>(plan_, *mesh_, *schedule_, torch::Device(torch::kCPU));
+        const auto done = model_->load_weights(*weights, folder.string());
+        EXPECT_TRUE(done) << done.error().message;
+        model_->train(false);
+    }
+    explicit operator bool() const { return model_ != nullptr; }
+    DistributedModel& model() { return *model_; }
+
+private:
+    Plan plan_;
+    const std::unique_ptr<Mesh> mesh_ = Mesh::alone();
+    const Result<PipelineSchedule> schedule_ = make_schedule(Schedule::OneFOneB, {1, 1, 1});
+    std::unique_ptr<DistributedModel> model_;
+};
 
 class RecordedModels : public testing::TestWithParam<const char*> {
 protected:
@@ -62,16 +69,16 @@ protected:
 
 TEST_P(RecordedModels, LogitsAreThoseOfTransformers) {
     const auto oracle = tensors_of(folder / "oracle.safetensors");
-    const auto model = loaded(folder);
-    ASSERT_TRUE(model);
+    Loaded loaded(folder);
+    ASSERT_TRUE(loaded);
     const torch::NoGradGuard no_grad;
-    EXPECT_LE(difference(model->chunk(0).forward(oracle.at("tokens")), oracle.at("logits")), 2e-5);
+    EXPECT_LE(difference(loaded.model().chunk(0).forward(oracle.at("tokens")), oracle.at("logits")), 2e-5);
 }
 
 TEST_P(RecordedModels, WeightsAreWrittenUnderTransformersNames) {
-    const auto model = loaded(folder);
-    ASSERT_TRUE(model);
-    const auto whole = model->whole_weights();
+    Loaded loaded(folder);
+    ASSERT_TRUE(loaded);
+    const auto whole = loaded.model().whole_weights();
     ASSERT_TRUE(whole) << whole.error().message;
     EXPECT_EQ(shapes_of({whole->begin(), whole->end()}), shapes_of(tensors_of(folder / "model.safetensors")));
 }
@@ -121,11 +128,12 @@ TEST_P(RecordedAdapters, TrainAsUnderPeftAndLeaveInItsFiles) {
     const auto steps = oracle.at("tokens").size(0);
     EXPECT_EQ(shapes_of(tensors_of(out.path() / fmt::format("run/step-{:08}/adapter_model.safetensors", steps))),
               shapes_of(tensors_of(folder / "adapter/adapter_model.safetensors")));
-    const auto merged = loaded(out.path() / "run/merged");
+    Loaded merged(out.path() / "run/merged");
     ASSERT_TRUE(merged);
     const torch::NoGradGuard no_grad;
     const Tensor tokens = oracle.at("tokens")[0];
-    EXPECT_LE(difference(merged->chunk(0).forward(tokens.narrow(1, 0, tokens.size(1) - 1)), probe.at("after")), 2e-5);
+    EXPECT_LE(difference(merged.model().chunk(0).forward(tokens.narrow(1, 0, tokens.size(1) - 1)), probe.at("after")),
+              2e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, RecordedAdapters, testing::Values("gpt2", "llama", "qwen2", "mixtral"));

@@ -24,7 +24,7 @@ public:
     std::byte* data() const { return data_; }
     /// A path under /proc, valid until close_address() in the process that created it.
     std::string address() const;
-    /// After this nobody else can map it; the mappings stay.
+    /// After this call no other process can map the memory; the mappings stay.
     void close_address() { file_.close(); }
 
 private:
