@@ -126,13 +126,13 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
         const int d = mesh->position().dp;
         const bool measured = plan.training.noise_scale_every > 0;
         if (measured) model.measure_noise(true);
-        *model.context().z_loss = 0;
-        must(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
+        const StepLosses losses =
+            value_of(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
         torch::Tensor loss = torch::zeros({2}, torch::kFloat64);
         const auto parts = static_cast<double>(plan.layout.accumulation * plan.layout.dp * plan.layout.cp);
         if (mesh->tensor().rank() == 0) {
-            if (pipeline.loss_sum().defined()) loss[0] += pipeline.loss_sum() / parts;
-            loss[1] += *model.context().z_loss / parts;
+            if (losses.loss.defined()) loss[0] += losses.loss / parts;
+            loss[1] += losses.z / parts;
         }
         must(world.all_reduce_sum(loss)->wait());
         run.losses.push_back(loss[0].item<double>());

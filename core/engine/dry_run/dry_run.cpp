@@ -45,7 +45,8 @@ Batch shapes_of_batch(const Plan& plan) {
 /// Forward and backward, as TrainLoop takes them.
 Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
     const Tensor status = at::empty({step_status_numbers}, torch::dtype(torch::kFloat64).device(torch::kMeta));
-    return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
+    const auto losses = pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
+    return losses ? Result<void>() : tl::unexpected(losses.error());
 }
 
 Result<void> update(const Plan& plan, DistributedModel& model) {

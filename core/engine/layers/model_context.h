@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modules of a model share: the plan, the ranks they are spread over, and what the train loop tells them.
+// What the modules of a model share: the plan, and the ranks they are spread over.
 #pragma once
 
 #include <torch/torch.h>
@@ -21,13 +21,6 @@ struct ModelContext {
     Recompute recompute = Recompute::None;  ///< of this pipeline stage
     /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
     std::shared_ptr<DeferredWeights> deferred;
-    /// The gradient of the losses that a model adds to its own (routers): loss scale / accumulation.
-    std::shared_ptr<double> side_loss_scale = std::make_shared<double>(1);
-    /// Sum of those losses since the loop cleared it, on this rank, weighted as they are in the gradient.
-    std::shared_ptr<double> side_loss = std::make_shared<double>(0);
-    /// Likewise of the z-loss, which is a mean over this rank's positions.
-    std::shared_ptr<double> z_loss = std::make_shared<double>(0);
-
     /// Looks at what each layer gives, or spoils it on purpose.
     std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>();
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/layers/side_loss.h"
+
 namespace plimsoll::engine {
 
 /// What a recomputed body keeps of its first run beside its inputs, and finds in the second: results that are dear to
@@ -33,15 +35,16 @@ private:
 };
 
 using RecomputedBody = std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs)>;
-using ReplayedBody = std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs, Replay& replay)>;
+using ReplayedBody = std::function<WithSideLoss(const std::vector<torch::Tensor>& inputs, Replay& replay)>;
 
 /// body(inputs), of which only `inputs` are kept for the backward pass. There the body runs again with gradients on:
 /// those of the parameters that it uses are accumulated as in any backward pass, hooks included. The body must own
 /// what it captures and come to the same values again: dropout does, by its key (core/engine/layers/dropout.h).
 torch::Tensor recompute(RecomputedBody body, std::vector<torch::Tensor> inputs);
 
-/// The same of a body that also keeps what it says. What its second run gives is not read, only gone backwards through:
-/// it may be left out (core/engine/layers/unread_result.h).
-torch::Tensor recompute(ReplayedBody body, std::vector<torch::Tensor> inputs);
+/// The same of a body that also keeps what it says, and has side losses, which count once: those of the first run. What
+/// the second run gives is not read, only gone backwards through: it may be left out
+/// (core/engine/layers/unread_result.h).
+WithSideLoss recompute(ReplayedBody body, std::vector<torch::Tensor> inputs);
 
 }  // namespace plimsoll::engine

@@ -48,11 +48,12 @@ public:
 
     /// Input: tokens [batch, time] int64 (each below the vocabulary's size) for a stage with the embedding, else the
     /// residual stream. With context parallelism they are those of context_positions. Gives the residual stream
-    /// [batch, time, hidden], with sequence parallelism this rank's part of the time.
-    torch::Tensor body(const torch::Tensor& input, const DropoutKey& key);
-    /// Mean cross-entropy over this rank's positions, in fp32 (fp64 weights: fp64), in loss_chunks pieces. targets
-    /// [batch, time].
-    torch::Tensor loss(const torch::Tensor& residual, const torch::Tensor& targets);
+    /// [batch, time, hidden], with sequence parallelism this rank's part of the time, and where a backward follows the
+    /// routers' losses, whose gradient is `side_loss_scale`. Recomputed layers count once.
+    WithSideLoss body(const torch::Tensor& input, const DropoutKey& key, double side_loss_scale = 1);
+    /// Mean cross-entropy over this rank's positions, in fp32 (fp64 weights: fp64), in loss_chunks pieces; beside it
+    /// the z-loss, a mean over them too. targets [batch, time].
+    WithSideLoss loss(const torch::Tensor& residual, const torch::Tensor& targets);
     /// [batch, time, vocab] in the weights' dtype.
     torch::Tensor logits(const torch::Tensor& residual);
     /// Of a decoder that holds the whole model: the logits of tokens, with dropout from torch's default generator.
@@ -79,7 +80,7 @@ private:
     bool recomputes(std::int64_t layer) const;
     torch::Tensor head_input(const torch::Tensor& residual);
     torch::Tensor local_logits(const torch::Tensor& normed) const;
-    torch::Tensor loss_sum(const torch::Tensor& normed, const torch::Tensor& targets, std::int64_t tokens) const;
+    WithSideLoss loss_sum(const torch::Tensor& normed, const torch::Tensor& targets, std::int64_t tokens) const;
     /// Its weight where it counts: in training.
     double z_loss() const;
     torch::Tensor enter(std::size_t unit, const torch::Tensor& x) { return gate_ ? gate_->enter(unit, x) : x; }

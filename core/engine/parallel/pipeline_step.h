@@ -20,10 +20,17 @@ struct OpTime {
     double start = 0, end = 0;
 };
 
+/// Sums over the micro-batches of a step, on this rank.
+struct StepLosses {
+    torch::Tensor loss;  ///< the model's own: one fp64 number on the device; undefined on a rank without the head
+    double router = 0;   ///< of the routers of this rank's layers, weighted as in the gradient
+    double z = 0;        ///< the z-loss; 0 on a rank without the head
+};
+
 struct StepSettings {
     double loss_scale = 1;
-    /// Called before the last backward of the step begins, when all losses are known on the ranks with the head.
-    std::function<void()> before_last_backward;
+    /// Called before the last backward of the step begins, with all losses of the step. Without other stages only.
+    std::function<void(const StepLosses&)> before_last_backward;
 };
 
 /// What the ranks tell one another in a step: the mean loss of the global batch, ranks that were asked to stop, router
@@ -37,10 +44,8 @@ public:
 
     /// Forward and backward of all micro-batches; gradients are averaged over ranks afterwards. `batch(k)` is
     /// micro-batch k of this data-parallel rank, whole sequences.
-    Result<void> step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
+    Result<StepLosses> step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
     const std::vector<OpTime>& times() const { return times_; }
-    /// Sum of the losses of the step's micro-batches so far (fp64); undefined on a rank without the head.
-    const torch::Tensor& loss_sum() const { return loss_sum_; }
 
     /// Without gradients, through all stages. Every rank of the model calls them alike.
     /// Mean loss of the batch on each rank of the pipeline.
@@ -64,9 +69,14 @@ private:
         int produced_by = 0;  ///< place of the operation that sent it in the peer's list
     };
 
-    void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
-    torch::Tensor forward(Decoder& decoder, const torch::Tensor& input, const Batch& batch);
-    void backward(std::size_t place, const StepSettings& settings);
+    /// Of `losses` those of a forward are added to; a backward tells them on.
+    void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings,
+                 StepLosses& losses);
+    torch::Tensor forward(Decoder& decoder, const torch::Tensor& input, const Batch& batch,
+                          const StepSettings& settings, StepLosses& losses) const;
+    void backward(std::size_t place, const StepSettings& settings, const StepLosses& losses);
+    /// The gradient of a micro-batch's loss.
+    double share(const StepSettings& settings) const;
     void post_receives(std::size_t place);
     torch::Tensor received(std::size_t place);
     void send(const PipelineStep& step, const torch::Tensor& tensor);
@@ -94,7 +104,6 @@ private:
     std::size_t last_backward_ = 0;
     std::vector<std::size_t>
         last_gradients_;  ///< by chunk: the place of the operation behind which its gradients are whole
-    torch::Tensor loss_sum_;
 };
 
 }  // namespace plimsoll::engine

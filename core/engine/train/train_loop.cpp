@@ -118,15 +118,13 @@ Result<void> TrainLoop::forward_backward(Step& step) {
     // All have to stop after the same step.
     torch::Tensor status = torch::zeros({step_status_numbers}, torch::dtype(torch::kFloat64).device(device_));
     std::shared_ptr<Work> status_sum;
-    const auto send_status = [&] {
-        if (speaks && pipeline_.loss_sum().defined()) status[0] += pipeline_.loss_sum() * share;
+    const auto send_status = [&](const StepLosses& losses) {
+        if (speaks && losses.loss.defined()) status[0] += losses.loss * share;
         if (options_.stop != nullptr && options_.stop->load()) status[1] += 1;
-        if (speaks) status[2] += *model_.context().side_loss * share;
-        if (speaks) status[3] += *model_.context().z_loss * share;
+        if (speaks) status[2] += losses.router * share;
+        if (speaks) status[3] += losses.z * share;
         status_sum = collectives_.all_reduce_sum(status);
     };
-    *model_.context().side_loss = 0;
-    *model_.context().z_loss = 0;
 
     StepSettings settings;
     settings.loss_scale = step.scale * faults_.loss_factor();
@@ -137,10 +135,10 @@ Result<void> TrainLoop::forward_backward(Step& step) {
         step.data_seconds += watch.seconds();
         return cut;
     };
-    const auto reduced = pipeline_.step(batch, settings);
+    const auto losses = pipeline_.step(batch, settings);
     samples_ += static_cast<std::uint64_t>(layout.global_batch());
-    if (!reduced) return reduced;
-    if (!status_sum) send_status();
+    if (!losses) return tl::unexpected(losses.error());
+    if (!status_sum) send_status(*losses);
     if (auto summed = status_sum->wait(); !summed) return summed;
     const torch::Tensor host = status.to(torch::kCPU);
     step.loss = host[0].item<double>();

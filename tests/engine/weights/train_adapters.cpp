@@ -64,7 +64,7 @@ Result<void> run(const fs::path& base, const fs::path& adapter, const fs::path& 
         const torch::Tensor y = tokens[step].narrow(1, 1, tokens.size(2) - 1).contiguous();
         model.zero_gradients();
         model.prepare_backward(true);
-        const torch::Tensor loss = model.chunk(0).loss(model.chunk(0).body(x, DropoutKey()), y);
+        const torch::Tensor loss = model.chunk(0).loss(model.chunk(0).body(x, DropoutKey()).x, y).x;
         losses.push_back(loss.item<double>());
         loss.backward();
         if (auto done = model.finish_backward(); !done) return done;

@@ -166,7 +166,7 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
     for (std::int64_t step = 0; step < steps; ++step) {
         StepSettings settings;
         settings.loss_scale = scaler.scale();
-        must(pipeline.step(
+        const StepLosses losses = value_of(pipeline.step(
             [&](std::int64_t k) {
                 const std::int64_t first =
                     ((step * layout.dp + mesh->position().dp) * layout.accumulation + k) * layout.micro_batch;
@@ -174,7 +174,7 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
                 return Batch{rows.narrow(1, 0, time).contiguous(), rows.narrow(1, 1, time).contiguous(), {}};
             },
             settings));
-        Tensor loss = pipeline.loss_sum() / static_cast<double>(layout.accumulation * layout.dp);
+        Tensor loss = losses.loss / static_cast<double>(layout.accumulation * layout.dp);
         must(world.all_reduce_sum(loss)->wait());
         const double norm = value_of(model.norms(1 / settings.loss_scale)).global;
         const bool finite = std::isfinite(norm);
