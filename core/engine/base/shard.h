@@ -40,7 +40,7 @@ Shard replicated(std::vector<std::int64_t> whole, int ranks);
 struct ParameterMemory {
     /// In fp32 on the CPU, whence it goes where it is trained.
     torch::TensorOptions options = torch::dtype(torch::kFloat);
-    /// It gets no memory of its own: ZeRO-3 makes it a view of its bucket (data_parallel.h).
+    /// It gets no memory of its own: ZeRO-3 makes it a view of its bucket (buckets.h).
     bool later = false;
 };
 

@@ -51,7 +51,7 @@ Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
 
 Result<void> update(const Plan& plan, DistributedModel& model) {
     begin_memory_phase("optimizer");
-    if (const auto norms = model.norms(1); !norms) return tl::unexpected(norms.error());
+    if (const auto norms = model.sizes().norms(1); !norms) return tl::unexpected(norms.error());
     return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
 }
 

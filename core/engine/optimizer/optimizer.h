@@ -15,7 +15,7 @@
 
 namespace plimsoll::engine {
 
-/// A rank's part of a parameter: a run of its rows (dimension 0), or all of them; under tensor parallelism also only
+/// A rank's part of a parameter: a range of its rows (dimension 0), or all of them; under tensor parallelism also only
 /// some of its columns.
 struct OptimizedPart {
     std::string name;

@@ -30,12 +30,12 @@ public:
     const std::vector<BucketPlace>& places() const { return places_; }
     /// The view of parameter `i` in a flat tensor of numel() numbers.
     torch::Tensor view(const torch::Tensor& flat, std::size_t i) const;
-    /// The run of parameter `i` in the shard of `rank`: its begin in the parameter, its begin in the shard, its length
-    /// (0: none).
-    struct Run {
+    /// The range of parameter `i` in the shard of `rank`: its begin in the parameter, its begin in the shard, its
+    /// length (0: none).
+    struct Range {
         std::int64_t in_parameter = 0, in_shard = 0, length = 0;
     };
-    Run run(std::size_t i, int rank) const;
+    Range range(std::size_t i, int rank) const;
 
 private:
     int shards_;

@@ -109,7 +109,7 @@ Result<void> TrainLoop::load(std::int64_t step) {
     const auto contents = read_checkpoint(checkpoint, plan_);
     if (!contents) return tl::unexpected(contents.error());
     const std::string what = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
-    if (auto loaded = model_.load_weights(contents->weights, what); !loaded) return loaded;
+    if (auto loaded = model_.weights().load(contents->weights, what); !loaded) return loaded;
     if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
     auto loaded = model_.load_optimizer_state(contents->optimizer, contents->optimizer_steps);
     if (!loaded) return loaded;
@@ -126,7 +126,7 @@ Result<void> TrainLoop::load_frozen_weights() {
     if (!adapts(plan_) || plan_.model.weights.empty()) return {};
     const auto weights = read_hf_weights(plan_.model.weights, plan_);
     if (!weights) return tl::unexpected(weights.error());
-    return model_.load_frozen(*weights, plan_.model.weights);
+    return model_.weights().load_frozen(*weights, plan_.model.weights);
 }
 
 Result<void> TrainLoop::load_start_weights() {
@@ -134,7 +134,7 @@ Result<void> TrainLoop::load_start_weights() {
     if (from.empty()) return {};
     const auto weights = adapts(plan_) ? read_peft_weights(from, plan_) : read_hf_weights(from, plan_);
     if (!weights) return tl::unexpected(weights.error());
-    return model_.load_weights(*weights, from);
+    return model_.weights().load(*weights, from);
 }
 
 Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<std::string>& damaged) {
@@ -166,7 +166,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
                     {"train_bytes", corpus_.train_size},
                     {"steps", plan_.training.steps},
                     {"seed", plan_.training.seed},
-                    {"buckets", model_.bucket_count()},
+                    {"buckets", model_.parameters().bucket_count()},
                     {"host", host},
                     {"pid", ::getpid()},
                     {"version", PLIMSOLL_VERSION}};
@@ -335,7 +335,7 @@ Result<void> TrainLoop::save() {
     CheckpointContents contents;
     contents.state = {updates_, samples_, scaler_.state(), guard_.state(), left_out_};
     contents.optimizer_steps = model_.optimizer_steps();
-    auto weights = model_.whole_weights();
+    auto weights = model_.weights().whole();
     if (!weights) return tl::unexpected(weights.error());
     contents.weights = std::move(*weights);
     auto optimizer = model_.whole_optimizer_state();

@@ -98,7 +98,7 @@ Result<TrainLoop::Step> TrainLoop::step() {
     step.scale = scaler_.scale();
     if (faults_.any()) faults_.begin_step(step.number, step.samples);
     const bool measures = measures_noise(step.number);
-    if (measures) model_.measure_noise(true);
+    if (measures) model_.sizes().measure_noise(true);
     if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
     if (measures) {
         if (auto added = add_noise_sample(step); !added) return tl::unexpected(added.error());
@@ -151,7 +151,7 @@ Result<void> TrainLoop::forward_backward(Step& step) {
 /// Gradients and loss are the same on all ranks here, so that all decide alike.
 Result<void> TrainLoop::update(Step& step) {
     begin_memory_phase("optimizer");
-    auto norms = model_.norms(1 / step.scale);
+    auto norms = model_.sizes().norms(1 / step.scale);
     if (!norms) return tl::unexpected(norms.error());
     step.norms = std::move(*norms);
     judge(step);
@@ -164,7 +164,7 @@ Result<void> TrainLoop::update(Step& step) {
     const double divisor = scaler_.divisor(step.scale);
     const double norm = step.norms.global * (step.scale / divisor);
     const bool by_tensor = plan_.optimizer.clip_rule == ClipRule::AdaGc;
-    if (auto clipped = model_.clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
+    if (auto clipped = model_.sizes().clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
     double clip = by_tensor ? 1 : clip_factor(norm, plan_.optimizer.clip);
     if (step.decision.clip_to > 0) clip = std::min(clip, clip_factor(norm, step.decision.clip_to));
     if (auto stepped = model_.step(step.lr, 1 / divisor, clip); !stepped) return stepped;

@@ -22,8 +22,8 @@ bool TrainLoop::measures_noise(std::int64_t step) const {
 
 /// On every rank alike. A step whose gradients are not finite says nothing.
 Result<void> TrainLoop::add_noise_sample(const Step& step) {
-    const auto samples = model_.noise_samples(1 / step.scale);
-    model_.measure_noise(false);
+    const auto samples = model_.sizes().noise_samples(1 / step.scale);
+    model_.sizes().measure_noise(false);
     if (!samples) return tl::unexpected(samples.error());
     const auto& [small, big] = *samples;
     if (!std::isfinite(small.squared_norm) || !std::isfinite(big.squared_norm)) return {};

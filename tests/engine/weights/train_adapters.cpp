@@ -47,10 +47,10 @@ Result<void> run(const fs::path& base, const fs::path& adapter, const fs::path& 
     DistributedModel model(*plan, *mesh, *schedule, torch::Device(torch::kCPU));
     const auto weights = read_hf_weights(base, *plan);
     if (!weights) return tl::unexpected(weights.error());
-    if (auto loaded = model.load_frozen(*weights, base.string()); !loaded) return loaded;
+    if (auto loaded = model.weights().load_frozen(*weights, base.string()); !loaded) return loaded;
     const auto adapters = read_peft_weights(adapter, *plan);
     if (!adapters) return tl::unexpected(adapters.error());
-    if (auto loaded = model.load_weights(*adapters, adapter.string()); !loaded) return loaded;
+    if (auto loaded = model.weights().load(*adapters, adapter.string()); !loaded) return loaded;
     if (auto made = model.make_optimizer(plan->optimizer); !made) return made;
 
     const auto logits = [&] {
@@ -74,7 +74,7 @@ Result<void> run(const fs::path& base, const fs::path& adapter, const fs::path& 
     CheckpointContents contents;
     contents.state.step = tokens.size(0);
     contents.optimizer_steps = model.optimizer_steps();
-    contents.weights = model.whole_weights().value();
+    contents.weights = model.weights().whole().value();
     contents.optimizer = model.whole_optimizer_state().value();
     const auto saved = save_checkpoint(out, contents, *plan, 1);
     if (!saved) return tl::unexpected(saved.error());

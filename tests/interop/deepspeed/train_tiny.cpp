@@ -157,7 +157,7 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
         weights.emplace_back(name, (found == drawn.end() ? tensor.detach() : found->second).to(dtype));
     }
     must(model.broadcast_parameters());
-    must(model.load_weights(weights, "the tiny model"));
+    must(model.weights().load(weights, "the tiny model"));
     must(model.make_optimizer(plan.optimizer));
     LossScaler scaler(plan.numerics);
     const Layout& layout = plan.layout;
@@ -176,7 +176,7 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
             settings));
         Tensor loss = losses.loss / static_cast<double>(layout.accumulation * layout.dp);
         must(world.all_reduce_sum(loss)->wait());
-        const double norm = value_of(model.norms(1 / settings.loss_scale)).global;
+        const double norm = value_of(model.sizes().norms(1 / settings.loss_scale)).global;
         const bool finite = std::isfinite(norm);
         must(scaler.update(!finite));
         records.push_back({{"step", step}, {"loss", loss.item<double>()}, {"grad_norm", norm}});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of one rank of the mesh, and the groups of data-parallel ranks that train them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/optimizer/offloaded_parameters.h"
+#include "core/engine/parallel/data_parallel.h"
+#include "core/engine/parallel/model_stages.h"
+#include "core/engine/parallel/zero_gate.h"
+
+namespace plimsoll::engine {
+
+/// A parameter of this rank, once.
+struct RankParameter {
+    std::string name;  ///< Hugging Face's; of a copy that of the original
+    Shard shard;       ///< of the whole tensor; under ZeRO `part` is a range of it
+    bool expert = false;
+    bool copy = false;
+    DataParallel* parallel = nullptr;
+    OwnedPart part;  ///< what the optimizer updates, and its gradient
+};
+
+/// One that does not train: each data-parallel rank has all of it.
+struct FrozenParameter {
+    std::string name;
+    Shard shard;
+    torch::Tensor tensor;
+};
+
+/// Owns the data-parallel groups: one of the experts, whose ranks are fewer, and one of all else. Under ZeRO-3 the
+/// stages gather and free their units through it.
+class RankParameters {
+public:
+    /// `stages` outlive it. Throws where memory runs out.
+    explicit RankParameters(const ModelStages& stages);
+    RankParameters(const RankParameters&) = delete;
+    RankParameters& operator=(const RankParameters&) = delete;
+
+    /// Experts last.
+    const std::vector<RankParameter>& all() const { return all_; }
+    std::vector<FrozenParameter>& frozen() { return frozen_; }
+    bool experts() const { return experts_ != nullptr; }
+    /// Those of all(): flat ranges under ZeRO.
+    std::vector<torch::Tensor> tensors() const;
+    std::vector<torch::Tensor> gradients() const;
+    /// Whether this rank is the one that speaks for a parameter that several hold: of those with the same data, or
+    /// under ZeRO, where each has another range, of those of one data-parallel rank.
+    bool speaks_for(const RankParameter& parameter, bool of_data_group) const;
+
+    /// From flat ranges (ZeRO), in the order of all(), to this rank's slices of the whole tensors. Every rank calls it.
+    Result<std::vector<torch::Tensor>> slices(const std::vector<torch::Tensor>& ranges) const;
+    /// The reverse, without other ranks: the part of a whole tensor that is this rank's.
+    torch::Tensor own_range(const RankParameter& parameter, const torch::Tensor& whole) const;
+    /// Where each part waits while it is not used; empty where all of them stay.
+    std::vector<HeldShards::Place> places() const;
+
+    // Of both groups: see DataParallel.
+    /// Before all else: it also says if there was no place to put offloaded parameters.
+    Result<void> broadcast();
+    void zero_gradients();
+    void prepare_backward(bool reduce);
+    void reduce_chunk(std::size_t chunk);
+    Result<void> finish_backward();
+    Result<void> share();
+    std::size_t bucket_count() const;
+    std::size_t overlapped_buckets() const;
+    /// Of all but the experts; it counts parameters in the order of all().
+    NoiseMeter& noise() const { return dense_->noise(); }
+
+private:
+    /// Parameters of one group, and what they will be in all().
+    struct Group {
+        std::vector<ParallelParameter> parameters;
+        std::vector<RankParameter> rows;
+    };
+    void collect(const Decoder& chunk, std::size_t number, std::size_t first_unit, Group& dense, Group& experts);
+    DataParallelOptions options() const;
+    std::unique_ptr<DataParallel> make_group(const Group& group, Collectives& ranks, DataParallelOptions options);
+    void add(DataParallel& parallel, Group& group);
+    void make_gates(const std::vector<std::size_t>& first_units);
+
+    const ModelStages& stages_;
+    std::unique_ptr<DataParallel> dense_, experts_;  ///< experts_ null: there are none
+    std::vector<std::unique_ptr<ZeroGate>> gates_;
+    std::vector<RankParameter> all_;
+    std::vector<FrozenParameter> frozen_;
+    Result<void> placed_;
+};
+
+}  // namespace plimsoll::engine
