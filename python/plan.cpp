@@ -2,13 +2,19 @@
 // plimsoll.Plan
 #include <optional>
 
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/layout_change.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
+#include "core/planner/layout_text.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {

@@ -8,6 +8,7 @@
 #include "app/cli/terminal/terminal.h"
 #include "app/cli/validate/validate.h"
 #include "core/base/nearest.h"
+#include "core/base/version.h"
 
 namespace {
 
@@ -59,7 +60,7 @@ int main(int argc, char** argv) try {
         "Plimsoll: what fits on which GPUs, and training with live plots.\n"
         "PLAN is a plan file, a plan preset (cpu-demo) or a model preset (llama-7b); `plimsoll presets` lists them.\n",
         "plimsoll");
-    app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "Print the version and end");
+    app.set_version_flag("--version", std::string("plimsoll ") + version(), "Print the version and end");
     app.require_subcommand(1);
     app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or bad input (the reason is on standard error).");
     cli::Work work;

@@ -8,7 +8,9 @@
 #include "app/cli/reports/watch_view.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/interrupt.h"
+#include "core/base/json.h"
 #include "core/base/nearest.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 
@@ -65,7 +67,7 @@ Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& tele
     }
     const auto state = telemetry.run().state();
     Json out = {{"run", telemetry.run().path().string()},
-                {"status", state ? std::string(run_status_names[static_cast<std::size_t>(state->status)]) : "damaged"},
+                {"status", state ? std::string(name_of(state->status)) : "damaged"},
                 {"reason", state ? state->reason : state.error().message},
                 {"units", std::move(units)},
                 {"series", std::move(series_json)}};
@@ -125,24 +127,23 @@ void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
 }
 
 Result<int> watch(const WatchArguments& arguments) {
-    const auto run = find_run(arguments.run);
-    if (!run) return tl::unexpected(run.error());
-    RunTelemetry telemetry(*run);
+    PLIMSOLL_TRY(const auto run, find_run(arguments.run));
+    RunTelemetry telemetry(run);
     if (arguments.json->count() > 0) {
         read_all(telemetry);
         return print_json(arguments, telemetry);
     }
-    const auto plan = run->plan();
+    const auto plan = run.plan();
     const std::int64_t steps = plan ? plan->training.steps : 0;
     const bool follow = arguments.follow || (!arguments.once && is_terminal(stdout));
-    if (follow && !over(run->state())) {
+    if (follow && !over(run.state())) {
         if (is_terminal(stdout))
             follow_on_screen(telemetry, steps);
         else
             follow_as_lines(telemetry, steps);
     }
     read_all(telemetry);
-    const auto state = run->state();
+    const auto state = run.state();
     if (telemetry.series().series().empty() && telemetry.series().events().empty()) {
         // Nothing to see but what is wrong.
         if (!state) return tl::unexpected(state.error());

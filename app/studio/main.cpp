@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QIcon>
 #include <QSettings>
 
 #include "app/studio/headless.h"
 #include "app/studio/options.h"
 #include "app/studio/screenshots.h"
+#include "core/base/version.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "ui/run/run_controls.h"
 #include "ui/run/run_model.h"
 #include "ui/widgets/theme.h"
@@ -84,10 +87,12 @@ int main(int argc, char** argv) {
     QApplication::setOrganizationName(QStringLiteral("plimsoll"));
     QApplication::setApplicationName(QStringLiteral("studio"));
     QApplication::setApplicationDisplayName(QStringLiteral("Plimsoll"));
-    QApplication::setApplicationVersion(QStringLiteral(PLIMSOLL_VERSION));
+    QApplication::setApplicationVersion(QString::fromLatin1(plimsoll::version()));
     QApplication::setDesktopFileName(QStringLiteral("plimsoll"));
     QSettings::setDefaultFormat(QSettings::IniFormat);
     qInstallMessageHandler(quiet_about_the_platform);
     QApplication app(argc, argv);
+    QApplication::setDesktopFileName(QStringLiteral("plimsoll-studio"));
+    QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("plimsoll-studio")));
     return options.headless ? plimsoll::studio::run_headless(options) : show_window(app, options);
 }

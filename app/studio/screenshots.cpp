@@ -48,10 +48,10 @@ namespace plimsoll::studio {
 namespace {
 
 /// Texts and runs are read on other threads: give them the time a person would.
-constexpr int settle_ms = 700;
-constexpr int dry_run_ms = 20'000;
+constexpr int settleMs = 700;
+constexpr int dryRunMs = 20'000;
 
-void settle(int ms = settle_ms) {
+void settle(int ms = settleMs) {
     QElapsedTimer timer;
     timer.start();
     while (timer.elapsed() < ms) {
@@ -106,15 +106,14 @@ void takePages(ui::MainWindow& window, Camera& camera) {
         window.showPage(static_cast<ui::PageId>(i));
         settle();
         // The dry run of the Memory page is a process of its own.
-        for (int waited = 0; waited < dry_run_ms && window.memoryPage()->model()->isRunning(); waited += 100)
-            settle(100);
+        for (int waited = 0; waited < dryRunMs && window.memoryPage()->model()->isRunning(); waited += 100) settle(100);
         camera.take(names[i]);
     }
     ui::DoctorModel* doctor = window.doctorPage()->model();
     if (doctor->hasRun()) {
         window.showPage(ui::PageId::Doctor);
         doctor->choose(ui::DoctorModel::Subject::Run);
-        for (int waited = 0; waited < dry_run_ms && doctor->isExamining(); waited += 100) settle(100);
+        for (int waited = 0; waited < dryRunMs && doctor->isExamining(); waited += 100) settle(100);
         settle();
         camera.take("doctor-run");
         doctor->choose(ui::DoctorModel::Subject::Plan);
@@ -194,7 +193,7 @@ void takePlanner(ui::MainWindow& window, Camera& camera) {
         request.price_per_gpu_hour = 2;
         return Result<void>();
     });
-    for (int waited = 0; waited < dry_run_ms && page->model()->isSearching(); waited += 100) settle(100);
+    for (int waited = 0; waited < dryRunMs && page->model()->isSearching(); waited += 100) settle(100);
     camera.take("planner-nothing");
     (void)page->model()->ask([](PlanRequest& request) {
         request = PlanRequest();

@@ -13,6 +13,8 @@
 
 #include "app/worker/fatal_signals.h"
 #include "app/worker/worker_dry_run.h"
+#include "core/base/json.h"
+#include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/ranks/rank_info.h"
 #include "core/engine/train/trainer.h"
@@ -93,8 +95,7 @@ void on_stop_signal(int) { stop_requested = true; }
 int main(int argc, char** argv) {
     CLI::App app(
         "One rank of a training run. The rank comes from RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT\n"
-        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR "
-        "and\n"
+        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR and\n"
         "MASTER_PORT of a store. SIGTERM ends the run after the current step, with a checkpoint.\n",
         "plimsoll-worker");
     std::string run;
@@ -130,7 +131,7 @@ int main(int argc, char** argv) {
     app.add_option("--merge", adapter,
                    "Add the PEFT adapter in this folder to its model, of the plan on standard input");
     app.add_option("--out", merged, "Folder to make for a merged model");
-    app.set_version_flag("--version", "plimsoll-worker " PLIMSOLL_VERSION);
+    app.set_version_flag("--version", std::string("plimsoll-worker ") + plimsoll::version());
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

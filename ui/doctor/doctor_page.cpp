@@ -6,6 +6,8 @@
 #include <QLabel>
 #include <QTextBrowser>
 
+#include "core/base/json.h"
+#include "core/doctor/findings/doctor_json.h"
 #include "ui/doctor/finding_card.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/combo_box.h"

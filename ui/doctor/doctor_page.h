@@ -4,6 +4,7 @@
 
 #include <QList>
 
+#include "core/base/json.h"
 #include "ui/doctor/doctor_model.h"
 #include "ui/widgets/page.h"
 

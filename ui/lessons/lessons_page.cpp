@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QTextBrowser>
 
+#include "ui/lessons/lesson_html.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/fact_table.h"
 #include "ui/widgets/theme.h"

@@ -6,6 +6,7 @@
 #include <QCoreApplication>
 #include <QLocale>
 
+#include "core/base/json.h"
 #include "ui/common/value_format.h"
 #include "ui/run/run_model.h"
 

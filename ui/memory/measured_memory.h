@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run's fullest rank took, kind by kind, beside what its plan's estimate said.
+// Measured memory of a run's fullest rank, category by category, beside the estimate of the run's plan.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct MeasuredMemory {
     double off() const { return static_cast<double>(predicted) / static_cast<double>(measured) - 1; }
 };
 
-/// Nothing before the first figure, or without an estimate. Of several ranks the one with the highest peak.
+/// Nothing before the first figure or without an estimate. Of several ranks, the rank with the highest peak is taken.
 std::optional<MeasuredMemory> measuredMemory(const RunModel& run);
 /// "as predicted", "predicted 1.2 % too much".
 QString measuredWords(const MeasuredMemory& memory);

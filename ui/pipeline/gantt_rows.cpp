@@ -162,8 +162,6 @@ GanttColours ganttColours(const Theme& theme) {
 
 std::size_t ganttColourOf(OpKind kind) { return kind == OpKind::Forward ? 0 : kind == OpKind::BackwardWeight ? 2 : 1; }
 
-QColor idleColour(const Theme& theme) { return mixed(theme.surface, theme.water, theme.dark ? 0.16 : 0.1); }
-
 QColor chunkColour(const Theme& theme) {
     QColor colour = theme.ink;
     colour.setAlphaF(0.7F);

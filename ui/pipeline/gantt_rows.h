@@ -25,8 +25,6 @@ inline constexpr int ganttShades = 4;
 using GanttColours = std::array<std::array<QColor, ganttShades>, 3>;
 GanttColours ganttColours(const Theme& theme);
 std::size_t ganttColourOf(OpKind kind);
-/// Behind the operations.
-QColor idleColour(const Theme& theme);
 /// The stripe of operations of chunks above 0.
 QColor chunkColour(const Theme& theme);
 

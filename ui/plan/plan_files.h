@@ -33,7 +33,6 @@ public:
     QStringList recent() const;
 
 signals:
-    void recentChanged();
     void draftFailed(const QString& sentence);  ///< once until it works again
 
 private:

@@ -11,6 +11,16 @@ namespace plimsoll::ui {
 QStringList parameterHeaders();
 QList<TextRow> parameterRows(const Model& model, const ParameterCounts& counts);
 
+/// What a part of the model has, all its layers together; the parts make up the whole.
+struct ParameterShare {
+    enum class Part { Embedding, Attention, Mlp, Norms, Encoder, Head };
+    Part part = Part::Embedding;
+    QString name;
+    std::int64_t count = 0;
+};
+/// Those that have any parameters, in the order of Part.
+QList<ParameterShare> parameterShares(const Model& model, const ParameterCounts& counts);
+
 /// Term, bytes, formula, source: of one stage, the total last.
 QStringList termHeaders();
 QList<TextRow> termRows(const RankMemory& stage);

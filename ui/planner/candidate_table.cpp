@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QLocale>
 
+#include "core/planner/layout_text.h"
 #include "ui/common/separated_text.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/waterline_data.h"

@@ -24,7 +24,7 @@ public:
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// `present` is the plan whose own layout is marked. Keeps the rows' places where their number stays.
+    /// `present` is the plan whose own layout is marked. Rows keep their places if their number is unchanged.
     void setAnswer(const PlannerAnswer* answer, const Plan& present);
     const std::vector<CandidateRow>& rows() const { return rows_; }
     /// -1: there is none.

@@ -7,6 +7,7 @@
 #include <QLocale>
 
 #include "core/plan/checks/check_plan.h"
+#include "core/planner/layout_text.h"
 #include "ui/common/plan_field.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/term_comparison.h"

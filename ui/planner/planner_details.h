@@ -9,6 +9,7 @@
 
 namespace plimsoll::ui {
 
+class PartBars;
 class TimeBar;
 class WaterlineBarsView;
 class WrapLabel;
@@ -30,10 +31,13 @@ signals:
     void useRequested();
 
 private:
+    void setTimeParts(const LayoutFigures& figures, const LayoutFigures& present, bool own);
+
     WrapLabel* words_;
     WrapLabel* beside_;
     WrapLabel* budget_;
     TimeBar* time_;
+    PartBars* parts_;
     WaterlineBarsView* memory_;
     QPushButton* use_;
     bool chosen_ = false;

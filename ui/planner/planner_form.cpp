@@ -139,8 +139,6 @@ void PlannerForm::addSet(PlannerSet set, Card* card) {
 }
 
 QString PlannerForm::problem(PlannerField field) const { return lines_.value(field).problem->text(); }
-QCheckBox* PlannerForm::fewerGpus() const { return fewer_; }
-
 void PlannerForm::read(PlannerField field, const QString& typed) {
     const Result<void> done =
         model_->ask([field, &typed](PlanRequest& request) { return readPlannerField(field, typed, request); });

@@ -29,7 +29,6 @@ public:
     /// "" while what stands in the field can be read.
     QString problem(PlannerField field) const;
     QCheckBox* option(PlannerSet set, int index) const { return options_.value(set).value(index); }
-    QCheckBox* fewerGpus() const;
 
 private:
     struct Line {

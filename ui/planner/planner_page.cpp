@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QStyle>
 
+#include "core/planner/layout_text.h"
 #include "ui/common/plan_field.h"
 #include "ui/plan/plan_model.h"
 #include "ui/planner/planner_details.h"

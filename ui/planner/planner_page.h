@@ -3,6 +3,7 @@
 // right.
 #pragma once
 
+#include "core/planner/neighbours.h"
 #include "ui/planner/candidate_words.h"
 #include "ui/planner/planner_model.h"
 #include "ui/widgets/page.h"

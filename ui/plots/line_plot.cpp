@@ -14,7 +14,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double zoom_step = 1.25;
+constexpr double zoomStep = 1.25;
 
 QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& name, const QString& tip) {
     auto* button = new QToolButton(parent);
@@ -188,7 +188,7 @@ void LinePlot::wheelEvent(QWheelEvent* event) {
     if (std::abs(angle.x()) > std::abs(angle.y())) {
         axis_->show(StepAxis::panned(shown(), -angle.x() / 1200 * shown().width()));
     } else if (angle.y() != 0) {
-        axis_->show(StepAxis::zoomed(shown(), std::pow(zoom_step, -angle.y() / 120), stepAt(event->position().x())));
+        axis_->show(StepAxis::zoomed(shown(), std::pow(zoomStep, -angle.y() / 120), stepAt(event->position().x())));
     }
     event->accept();
 }
@@ -278,10 +278,10 @@ void LinePlot::keyPressEvent(QKeyEvent* event) {
     switch (event->key()) {
         case Qt::Key_Plus:
         case Qt::Key_Equal:
-            axis_->show(StepAxis::zoomed(range, 1 / zoom_step, centre));
+            axis_->show(StepAxis::zoomed(range, 1 / zoomStep, centre));
             break;
         case Qt::Key_Minus:
-            axis_->show(StepAxis::zoomed(range, zoom_step, centre));
+            axis_->show(StepAxis::zoomed(range, zoomStep, centre));
             break;
         case Qt::Key_Left:
         case Qt::Key_Right: {

@@ -13,7 +13,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double live_radius = 4.5;
+constexpr double liveRadius = 4.5;
 
 struct AxisWords {
     Q_DECLARE_TR_FUNCTIONS(Plot)
@@ -136,7 +136,7 @@ void PlotPainter::paintLivePoint(QPainter& painter) const {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme_.surface, 1));
     painter.setBrush(inkOf(content_.lines[0]));
-    painter.drawEllipse(QPointF(xOf(step), yOf(value)), live_radius, live_radius);
+    painter.drawEllipse(QPointF(xOf(step), yOf(value)), liveRadius, liveRadius);
     painter.setBrush(Qt::NoBrush);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }

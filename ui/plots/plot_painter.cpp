@@ -15,9 +15,9 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double line_width = 1.5;
+constexpr double lineWidth = 1.5;
 // A stroked line costs by its length (0.2 µs a pixel): longer ones are drawn as spans.
-constexpr double longest_stroke = 2500;
+constexpr double longestStroke = 2500;
 
 bool finite(const Column& c) { return !c.empty && c.min <= c.max && std::isfinite(c.min) && std::isfinite(c.max); }
 
@@ -101,7 +101,7 @@ void PlotPainter::addPoints(Drawn& drawn, const Pyramid& data) const {
         const QPointF way = points[i] - points[i - 1];
         if (std::isfinite(way.y())) length += std::abs(way.x()) + std::abs(way.y());
     }
-    if (length < longest_stroke + 2 * frame_.width())
+    if (length < longestStroke + 2 * frame_.width())
         drawn.points = drawn.line->stepped ? std::move(points) : simplified(points, 0.1);
 }
 
@@ -184,7 +184,7 @@ void PlotPainter::paintSpans(QPainter& painter) const {
     image.fill(Qt::transparent);
     for (const Drawn& drawn : drawn_)
         if (drawn.points.empty())
-            drawColumns(image, drawn.columns, *values_, inkOf(*drawn.line).rgba(), line_width * ratio_,
+            drawColumns(image, drawn.columns, *values_, inkOf(*drawn.line).rgba(), lineWidth * ratio_,
                         drawn.line->stepped);
     image.setDevicePixelRatio(ratio_);
     painter.drawImage(frame_.topLeft(), image);
@@ -195,7 +195,7 @@ void PlotPainter::paintStroked(QPainter& painter, const Drawn& drawn) const {
     painter.setRenderHint(QPainter::Antialiasing);
     QPolygonF path;
     const auto draw = [&] {
-        painter.setPen(QPen(ink, line_width, Qt::SolidLine, Qt::RoundCap, Qt::BevelJoin));
+        painter.setPen(QPen(ink, lineWidth, Qt::SolidLine, Qt::RoundCap, Qt::BevelJoin));
         if (path.size() > 1) painter.drawPolyline(path);
         painter.setPen(Qt::NoPen);
         painter.setBrush(ink);

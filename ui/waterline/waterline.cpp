@@ -111,7 +111,7 @@ void Waterline::refresh() {
         return;
     }
     show_->setVisible(false);
-    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, model_->plan().cluster.gpu != "cpu");
+    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, !model_->plan().cluster.on_cpu());
     setTone(verdict.fits ? "good" : "bad");
     headline_->setFont(uiFont(1.5, true));
     headline_->setText(verdict.headline);

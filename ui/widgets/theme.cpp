@@ -110,6 +110,8 @@ void applyTheme(QWidget& widget, bool dark) {
     widget.setStyleSheet(styleSheet(theme));
 }
 
+QColor idleColour(const Theme& theme) { return mixed(theme.surface, theme.water, theme.dark ? 0.16 : 0.1); }
+
 QColor hatchColour(const Theme& theme) {
     QColor colour = theme.water;
     colour.setAlphaF(0.35F);

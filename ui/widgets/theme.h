@@ -21,6 +21,8 @@ struct Theme {
     static const Theme& of(const QPalette& palette);
 };
 
+/// Behind the operations of a rank.
+QColor idleColour(const Theme& theme);
 /// Of hatched areas: idle time.
 QColor hatchColour(const Theme& theme);
 

@@ -10,7 +10,10 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
+#include "core/base/median.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll::cli {
 
@@ -191,11 +194,10 @@ Result<std::vector<Variant>> variants_at(const Plan& base, const BenchDepthArgum
     const Plan plan = study_plan(base, arguments, layers);
     std::vector<Variant> variants;
     for (const auto& [name, settings] : named) {
-        auto variant = make_variant(plan, name, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        variants.push_back(std::move(*variant));
+        PLIMSOLL_TRY(auto variant, make_variant(plan, name, settings));
+        variants.push_back(std::move(variant));
     }
-    if (auto possible = check_variants(variants); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(check_variants(variants));
     return variants;
 }
 
@@ -207,15 +209,13 @@ Result<int> bench_depth(BenchDepthArguments& arguments) {
         if (!(rate > 0) || rate > 1e3)
             return bad_input("--lr has {:g}: rates above 0 and up to 1000 are allowed", rate);
     }
-    const auto base = arguments.plan.load([&](Plan plan) -> Result<Plan> {
+    PLIMSOLL_TRY(const auto base, arguments.plan.load([&](Plan plan) -> Result<Plan> {
         return arguments.plan.named() ? Result<Plan>(plan) : with_settings(plan, narrow);
-    });
-    if (!base) return tl::unexpected(base.error());
+    }));
     std::vector<std::vector<Variant>> by_depth;
     for (const std::int64_t layers : arguments.layers) {
-        auto variants = variants_at(*base, arguments, layers);
-        if (!variants) return tl::unexpected(variants.error());
-        by_depth.push_back(std::move(*variants));
+        PLIMSOLL_TRY(auto variants, variants_at(base, arguments, layers));
+        by_depth.push_back(std::move(variants));
     }
     count_interrupts();
     std::vector<DepthRow> rows;
@@ -228,7 +228,7 @@ Result<int> bench_depth(BenchDepthArguments& arguments) {
                 show_progress(fmt::format("{} layers, {}, lr {:g} …", row.layers, printable(row.variant), rate));
                 Plan plan = variant.plan;
                 plan.optimizer.lr = rate;
-                if (auto done = run_at(plan, row); !done) return tl::unexpected(done.error());
+                PLIMSOLL_CHECK(run_at(plan, row));
             }
             rows.push_back(std::move(row));
         }

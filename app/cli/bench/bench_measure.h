@@ -27,7 +27,6 @@ std::int64_t steps_left_out(std::int64_t steps);
 
 /// Value below which a share of the numbers lies; linear between neighbours.
 double quantile(std::vector<double> numbers, double share);
-inline double median(std::vector<double> numbers) { return quantile(std::move(numbers), 0.5); }
 
 /// The first variant that cannot start here, as an error.
 Result<void> check_variants(const std::vector<Variant>& variants);

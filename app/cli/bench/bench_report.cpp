@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/cli/terminal/terminal.h"
+#include "core/base/median.h"
 
 namespace plimsoll::cli {
 

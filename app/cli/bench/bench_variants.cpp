@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll::cli {
 
@@ -23,9 +24,8 @@ Result<std::vector<Variant>> make_variants(const Plan& base,
                                            const std::vector<std::pair<std::string, std::string>>& named) {
     std::vector<Variant> variants;
     for (const auto& [name, settings] : named) {
-        auto variant = make_variant(base, name, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        variants.push_back(std::move(*variant));
+        PLIMSOLL_TRY(auto variant, make_variant(base, name, settings));
+        variants.push_back(std::move(variant));
     }
     return variants;
 }
@@ -54,7 +54,7 @@ Result<Variant> make_variant(const Plan& base, const std::string& name, const st
     Cluster& cluster = plan->cluster;
     // Factors that make no sense are check_plan's to name.
     const bool sensible = std::min({layout.dp, layout.tp, layout.pp, layout.cp, layout.micro_batch}) > 0;
-    if (sensible && cluster.gpu == "cpu" && cluster.nodes == 1 && !sets("cluster.gpus_per_node")) {
+    if (sensible && cluster.on_cpu() && cluster.nodes == 1 && !sets("cluster.gpus_per_node")) {
         cluster.gpus_per_node = layout.world_size();
     }
     if (sensible && !sets("layout.accumulation") &&

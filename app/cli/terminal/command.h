@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/base/version.h"
 
 namespace plimsoll::cli {
 
@@ -17,7 +18,7 @@ using Work = std::function<Result<int>()>;
 /// Makes a subcommand with --help and --version.
 inline CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description) {
     CLI::App* command = parent.add_subcommand(name, description);
-    command->set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "Print the version and end");
+    command->set_version_flag("--version", std::string("plimsoll ") + version(), "Print the version and end");
     return command;
 }
 

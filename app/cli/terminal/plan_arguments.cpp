@@ -5,6 +5,8 @@
 
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll::cli {
 

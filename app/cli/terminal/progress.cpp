@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/cli/terminal/terminal.h"
-#include "core/run/clock.h"
+#include "core/base/clock.h"
 
 namespace plimsoll::cli {
 

@@ -19,9 +19,10 @@ struct ModelContext {
     const Mesh* mesh;
     ParameterMemory parameters;
     Recompute recompute = Recompute::None;  ///< of this pipeline stage
-    /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
+    /// Holds back the weight gradients under a schedule that splits the backward pass; null: weight gradients are
+    /// computed at once.
     std::shared_ptr<DeferredWeights> deferred;
-    /// Looks at what each layer gives, or spoils it on purpose.
+    /// Looks at the output of each layer, or corrupts it on purpose.
     std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>();
 
     Collectives& tensor() const { return mesh->tensor(); }

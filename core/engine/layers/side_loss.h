@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses that join a model's own on its way through the layers: they act through the gradient alone, and their values
+// Side losses: losses beside the model's own (routers, the z-loss). They act through the gradient alone; their values
 // are reported.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace plimsoll::engine {
 
-/// A result, and the side losses that were met on the way to it.
+/// A tensor and the sum of the side losses that its computation added.
 struct WithSideLoss {
     torch::Tensor x;
     double side_loss = 0;  ///< weighted as in the gradient, on the host

@@ -145,7 +145,7 @@ bool Decoder::recomputes(std::int64_t layer) const {
            is_training() && torch::GradMode::is_enabled();
 }
 
-/// `positions` are those of this context-parallel rank; with sequence parallelism the residual stream has a part of
+/// `positions` belong to this context-parallel rank; with sequence parallelism the residual stream holds a part of
 /// them.
 LayerInput Decoder::layer_input(const Tensor& x, const Tensor& positions, const DropoutKey& key) const {
     LayerInput input;
@@ -207,7 +207,7 @@ Tensor Decoder::local_logits(const Tensor& normed) const {
 
 double Decoder::z_loss() const { return is_training() ? context_.plan->model.z_loss : 0; }
 
-/// The sum over some of the `tokens` that the mean is taken of, and their share of the z-loss.
+/// Sum over a part of the `tokens` of the mean, with the part's share of the z-loss.
 WithSideLoss Decoder::loss_sum(const Tensor& normed, const Tensor& targets, std::int64_t tokens) const {
     const Tensor logits = local_logits(normed);
     if (context_.tp() > 1) {
@@ -240,7 +240,7 @@ WithSideLoss Decoder::loss(const Tensor& residual, const Tensor& targets) {
     for (std::int64_t i = 0; i < chunks; ++i) {
         const std::int64_t begin = normed.size(0) * i / chunks, length = normed.size(0) * (i + 1) / chunks - begin;
         const Tensor piece = normed.narrow(0, begin, length), target = flat.narrow(0, begin, length);
-        // Only the pieces of the input are kept; each piece's logits come again in the backward.
+        // Only the pieces of the input are kept; each piece's logits are computed again in the backward pass.
         const auto run = [this, target, tokens = flat.size(0)](const std::vector<Tensor>& in, Replay&) {
             return loss_sum(in[0], target, tokens);
         };
@@ -278,7 +278,7 @@ std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& 
 }
 
 std::shared_ptr<Decoder> make_decoder(const Plan& plan, std::uint64_t seed) {
-    // A model that is only looked at: its plan and mesh live as long as it does.
+    // A model without a training run: its plan and mesh live as long as the model.
     struct Own {
         Plan plan;
         std::unique_ptr<Mesh> mesh;

@@ -20,7 +20,7 @@ struct LayerInput {
     torch::Tensor places;    ///< positions of the residual stream on this rank; undefined: the whole sequence
     std::int64_t whole = 0;  ///< length of the sequence
     DropoutKey key;          ///< of this layer
-    std::optional<double> side_loss_scale;  ///< the gradient of the routers' losses; nothing: no backward follows
+    std::optional<double> side_loss_scale;  ///< incoming gradient of router losses; none: no backward follows
 };
 
 class DecoderLayer : public torch::nn::Module {
@@ -60,11 +60,10 @@ struct SublayerNorms {
 WithSideLoss residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
                       const ModelContext& context, bool training);
 
-/// Whether a branch's products whose results are known or only read by the next sublayer are left out: in its second
-/// run.
+/// Whether a branch skips products whose results are known or read only by the next sublayer: in its second run.
 inline bool leaves_out(const Replay* replay) { return replay != nullptr && replay->second(); }
 
-/// x, which the first run of a branch keeps; in the second, where the x that is given is left out, what was kept.
+/// x, which the first run of a branch keeps. In the second run, where the given x is unread, the kept x.
 torch::Tensor replayed(const torch::Tensor& x, Replay* replay);
 
 }  // namespace plimsoll::engine

@@ -12,10 +12,10 @@
 
 namespace plimsoll::engine {
 
-/// A parameter, and where it lies.
+/// A parameter and its place in a bucket.
 struct Slot {
     ParallelParameter parameter;
-    torch::Tensor gradient;  ///< of the parameter's shape: a view into the bucket
+    torch::Tensor gradient;  ///< of the parameter's shape; a view into the bucket
     torch::Tensor own;       ///< ZeRO-3: this rank's range, a view into the shard, which stays when that has no memory
     std::size_t bucket = 0;
     std::size_t place = 0;  ///< in the bucket
@@ -23,8 +23,8 @@ struct Slot {
 
 /// Flat tensors of layout->numel() numbers, and shards of layout->shard_numel().
 struct Bucket {
-    std::size_t number = 0;          ///< in the order in which buckets travel
-    std::vector<std::size_t> slots;  ///< of the parameters in it, by place
+    std::size_t number = 0;          ///< position in the order in which buckets are sent
+    std::vector<std::size_t> slots;  ///< slots of the bucket's parameters, by place
     std::size_t unit = 0, chunk = 0;
     bool alone = false;
     std::unique_ptr<BucketLayout> layout;
@@ -35,16 +35,17 @@ struct Bucket {
     torch::Tensor parameter_shard;
 };
 
-/// Buckets of about `bucket_bytes` in reverse parameter order (the order in which gradients appear), of one dtype,
-/// device and pipeline chunk; under ZeRO-3 one a unit. Owns the memory:
+/// Buckets of about `bucket_bytes` in reverse parameter order (the order in which gradients appear). All parameters of a
+/// bucket have one dtype, device and pipeline chunk; under ZeRO-3 each unit has a bucket of its own. The class owns the
+/// memory:
 ///
 ///     stage 0   gradients are views into their bucket
-///     stage 1   parameters, too
-///     stage 2   gradients have memory from the first one that comes until the bucket is reduced
-///     stage 3   parameters have memory only while they are used
+///     stage 1   parameters are views into their bucket, too
+///     stage 2   gradients have memory from the first arrival until the bucket is reduced
+///     stage 3   parameters have memory only while they are in use
 class Buckets {
 public:
-    /// Of `rank` out of `ranks`. Frozen parameters and second names of tied ones are left out.
+    /// Buckets of rank `rank` of `ranks`. Frozen parameters and second names of tied weights are left out.
     Buckets(std::vector<ParallelParameter> parameters, int rank, int ranks, const DataParallelOptions& options);
     Buckets(const Buckets&) = delete;
     Buckets& operator=(const Buckets&) = delete;
@@ -57,9 +58,9 @@ public:
     const std::vector<Slot>& slots() const { return slots_; }
     /// Index of a slot's parameter among those that train, in the order of the model.
     std::size_t parameter_of(std::size_t slot) const { return slots_.size() - 1 - slot; }
-    /// This rank's range of one of the bucket's flat tensors.
+    /// This rank's range of `flat`, one of the bucket's flat tensors.
     torch::Tensor own_range(const torch::Tensor& flat, const Bucket& bucket) const;
-    /// Gradients of ZeRO-2 and 3 that have no memory get it, with zeros.
+    /// Gives memory, filled with zeros, to gradients that have none (ZeRO-2 and 3).
     static void take_gradients(Bucket& bucket);
     void zero_gradients();
 

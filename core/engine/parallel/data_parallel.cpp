@@ -39,15 +39,14 @@ Result<void> DataParallel::broadcast_sharded(Bucket& bucket) {
     gathering_.gather(bucket.unit);
     auto sent = ranks_.broadcast(bucket.parameters.tensor(), 0);
     if (sent && buckets_.options().zero_stage >= 3) {
-        const auto held = HeldStates::hold(parameter_store(), bucket.number);
-        if (!held) return tl::unexpected(held.error());
+        PLIMSOLL_TRY(const auto held, HeldStates::hold(parameter_store(), bucket.number));
         bucket.parameter_shard.copy_(buckets_.own_range(bucket.parameters.tensor(), bucket));
     }
     gathering_.release(bucket.unit);
     return sent;
 }
 
-/// By way of the gradients' memory, which is flat.
+/// Goes through the memory of the gradients, which is flat.
 Result<void> DataParallel::broadcast_whole(Bucket& bucket) {
     std::vector<Slot>& slots = buckets_.slots();
     for (const std::size_t i : bucket.slots) slots[i].gradient.copy_(slots[i].parameter.tensor);

@@ -17,8 +17,8 @@
 
 namespace plimsoll::engine {
 
-/// The parameters of one group of data-parallel ranks. Owns the parts of the work, each of which knows the buckets
-/// alone:
+/// The parameters of one group of data-parallel ranks. Owns the buckets and the parts that work on them; no part knows
+/// another part:
 ///
 ///     stage 0   gradients are views into their bucket, which is all-reduced
 ///     stage 1   the bucket is reduce-scattered in place; gradients stay whole until then
@@ -34,26 +34,29 @@ public:
     DataParallel(const DataParallel&) = delete;
     DataParallel& operator=(const DataParallel&) = delete;
 
-    /// Rank 0's weights to everyone. The gradients are zero afterwards.
+    /// Sends rank 0's weights to all ranks. Gradients are zero afterwards.
     Result<void> broadcast_parameters();
-    /// Before the backward of each micro-batch; only the last one of a step reduces (from ZeRO-2 on, each does).
+    /// To be called before the backward of each micro-batch. Only the last backward of a step reduces; from ZeRO-2 on,
+    /// each backward does.
     void prepare_backward(bool reduce) { reduction_.prepare(reduce); }
-    /// Of a pipeline, whose backwards are many: the gradients of the chunk are whole, and its buckets travel from now
-    /// on while other chunks go on; finish() waits for them. On every rank the same calls in the same order.
+    /// To be called by a pipeline when the gradients of a chunk are complete: the chunk's buckets are sent while other
+    /// chunks go on, and finish() waits for the buckets. A parameter with a bucket of its own (`alone`) is sent in
+    /// finish(), since a tied weight may belong to another chunk too. Stages 0 and 1; on every rank the same calls in
+    /// the same order.
     void reduce_chunk(std::size_t chunk) { reduction_.flush(chunk); }
-    /// After a backward that reduces: waits for all buckets; gradients (ZeRO-1 and up: of the owned parts) then hold
-    /// the mean over ranks.
+    /// To be called after a backward that reduces: waits for all buckets. Gradients (from ZeRO-1 on, those of the owned
+    /// parts) then hold the mean over ranks.
     Result<void> finish() { return reduction_.finish(); }
     void zero_gradients() { buckets_.zero_gradients(); }
 
     Shards& shards() { return shards_; }
     const Shards& shards() const { return shards_; }
     GatherAndRelease& gathering() { return gathering_; }
-    /// Sees the buckets before they travel, in a group of several ranks.
+    /// Sees each bucket before it is sent, in a group of several ranks.
     NoiseMeter& noise() { return noise_; }
     const NoiseMeter& noise() const { return noise_; }
 
-    /// That of the options.
+    /// The parameter_store of the options.
     StateStore* parameter_store() const { return buckets_.options().parameter_store.get(); }
     std::size_t bucket_count() const { return buckets_.all().size(); }
     /// Buckets of the last step whose reduction had started before its last backward ended.

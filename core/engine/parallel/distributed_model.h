@@ -11,17 +11,17 @@
 
 namespace plimsoll::engine {
 
-/// Owns the parts of the work on a model, and calls them in the order of a step: zero_gradients(), then around each
-/// backward prepare_backward() and finish_backward(), then finish_gradients(), sizes(), step().
+/// Owns the parts of the work on a model and makes a step of them: zero_gradients(), prepare_backward() before each
+/// backward, finish_backward(), finish_gradients(), what sizes() does to gradients, step().
 class DistributedModel {
 public:
-    /// Initial weights by the plan's seed, the same under every layout. What it is given has to outlive it. Throws
-    /// where memory runs out.
+    /// Makes initial weights from the plan's seed, the same under every layout. The arguments must outlive the model.
+    /// Throws when memory runs out.
     DistributedModel(const Plan& plan, const Mesh& mesh, const PipelineSchedule& schedule, torch::Device device);
     DistributedModel(const DistributedModel&) = delete;
     DistributedModel& operator=(const DistributedModel&) = delete;
 
-    /// The stage of the model that this rank holds as its chunk of that number.
+    /// The stage of the model that is chunk `number` of this rank.
     Decoder& chunk(int number) const { return stages_[static_cast<std::size_t>(number)]; }
     int chunks() const { return static_cast<int>(stages_.size()); }
     const ModelContext& context() const { return stages_.context(); }
@@ -32,27 +32,28 @@ public:
     GradientSizes& sizes() { return sizes_; }
     ShardedWeights& weights() { return weights_; }
 
-    /// Rank 0 of each data-parallel group's weights to the others. Before all else: it also says if there was no place
-    /// to put offloaded parameters.
+    /// Sends the weights of rank 0 of each data-parallel group to the group. To be called first: the error also tells
+    /// of an offload target without room for the parameters.
     Result<void> broadcast_parameters() { return parameters_.broadcast(); }
     void zero_gradients() { parameters_.zero_gradients(); }
-    /// Around each backward (ZeRO-2 and 3: and so around each micro-batch); `reduce` at the last one of a step.
+    /// To be called before each backward; `reduce` is true for the last backward of a step. Under ZeRO-2 and 3 every
+    /// micro-batch reduces.
     void prepare_backward(bool reduce);
-    /// Of a pipeline: a chunk's last backward is done.
+    /// To be called by a pipeline when the last backward of chunk `number` is done.
     void reduce_chunk(int number) { parameters_.reduce_chunk(static_cast<std::size_t>(number)); }
     Result<void> finish_backward() { return parameters_.finish_backward(); }
-    /// Once a step after the last backward: the sums over other ranks than data-parallel ones.
+    /// To be called once a step after the last backward: sums over other ranks than data-parallel ones.
     Result<void> finish_gradients() { return sums_.finish(); }
 
-    /// When the weights are final.
+    /// To be called when the weights are final: masters are copied from them.
     Result<void> make_optimizer(const Optimizer& settings);
-    /// One update of this rank's parts, then everyone's to everyone.
+    /// Updates this rank's parts, then gathers the parts of all ranks on every rank.
     Result<void> step(double lr, double inv_scale, double clip_factor);
     std::int64_t optimizer_steps() const { return optimizer_.steps(); }
-    /// The optimizer's state in whole tensors ("exp_avg/NAME"), on rank 0 of the mesh (elsewhere nothing). Every rank
-    /// calls it.
+    /// The optimizer's states as whole tensors ("exp_avg/NAME"). Rank 0 of the mesh gets the tensors, other ranks get
+    /// none. Every rank has to call.
     Result<NamedTensors> whole_optimizer_state();
-    /// Error where one that this rank needs is missing or has another shape.
+    /// Error when a state of this rank is missing or has another shape.
     Result<void> load_optimizer_state(const NamedTensors& whole, std::int64_t steps);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO-3's parameters have memory only while they are used.
+// Gathering of parameters under ZeRO-3, which gives them memory only while they are in use.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,22 +12,22 @@
 
 namespace plimsoll::engine {
 
-/// Gathers the parameters of a unit from everyone's shards before they are used, and frees them afterwards. Nested uses
-/// are counted. Under stages 0 to 2, where parameters stay, nothing moves.
+/// Gathers the parameters of a unit from the shards of all ranks before they are used, and frees them afterwards. Nested
+/// uses are counted. Under stages 0 to 2 parameters stay, and nothing is gathered. The arguments must outlive the object.
 class GatherAndRelease {
 public:
     GatherAndRelease(Buckets& buckets, Collectives& ranks);
 
-    /// On its way from here on. On every rank the same calls in the same order.
+    /// Starts to gather. All ranks have to make the same calls in the same order.
     void start(std::size_t unit);
-    /// There when it returns.
+    /// Waits until the parameters are gathered.
     void gather(std::size_t unit);
     void release(std::size_t unit);
 
 private:
     struct Use {
         int count = 0;
-        std::shared_ptr<Work> gathering;  ///< null: none on its way
+        std::shared_ptr<Work> gathering;  ///< null: no gather is in progress
     };
 
     Buckets& buckets_;

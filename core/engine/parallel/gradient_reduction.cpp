@@ -184,8 +184,7 @@ Result<void> GradientReduction::finish() {
     reducing_ = false;
     if (result && !late_.empty()) {
         result = failed(
-            "the gradient of {} came after its bucket was sent: the model uses it in more places than in "
-            "its first step",
+            "the gradient of {} came after its bucket was sent: the model uses it in more places than in its first step",
             late_);
     }
     if (!buckets_.options().sharded_gradients()) {

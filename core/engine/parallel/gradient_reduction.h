@@ -15,27 +15,29 @@
 
 namespace plimsoll::engine {
 
-/// Takes gradients from autograd as they come and puts them into their buckets. A bucket travels when its last gradient
-/// is there, in the same order on every rank: all-reduced (stage 0), or reduce-scattered so that each rank gets the sum
-/// of its own shard. Unused parameters count as zero gradients.
+/// Takes gradients from autograd as they arrive and puts them into their buckets. A bucket is sent when its last
+/// gradient has arrived, in the same order on every rank: all-reduced (stage 0), or reduce-scattered so that each rank
+/// gets the sum of its own shard. Unused parameters count as zero gradients.
 ///
-/// A weight that is used in several places (a tied head) usually gets one gradient a backward, but one a place under
-/// reentrant recomputation. How many come is counted in the first backward, whose buckets are sent at its end.
+/// A weight that is used in several places (a tied head) usually gets one gradient per backward, but one gradient per
+/// place of use under reentrant recomputation. The first backward counts the gradients of each weight; its buckets are
+/// therefore sent at its end.
 class GradientReduction {
 public:
-    /// `before_reduction` sees a bucket with this rank's own gradients before it travels. What it is given outlives it.
+    /// `before_reduction` sees each bucket with this rank's own gradients before the bucket is sent. The arguments must
+    /// outlive the object.
     GradientReduction(Buckets& buckets, Collectives& ranks, std::function<void(const Bucket&)> before_reduction);
-    /// Weights are ordinary again: without hooks and gradients.
+    /// Takes hooks and gradients off the weights.
     ~GradientReduction();
     GradientReduction(const GradientReduction&) = delete;
     GradientReduction& operator=(const GradientReduction&) = delete;
 
-    /// Before each backward. `reduce`: buckets travel in it (from ZeRO-2 on they do in each).
+    /// To be called before each backward. `reduce`: buckets are sent in this backward (from ZeRO-2 on, in each).
     void prepare(bool reduce);
-    /// The gradients of a pipeline chunk are whole: its buckets travel from here on, except those of one parameter
-    /// alone, since a tied weight may belong to another chunk too. Stages 0 and 1.
+    /// To be called when the gradients of a pipeline chunk are complete: sends the chunk's buckets, except those of one
+    /// parameter alone, since a tied weight may belong to another chunk too. Stages 0 and 1.
     void flush(std::size_t chunk);
-    /// Sends what has not been sent, and waits for all: gradients (ZeRO-1 and up: their shards) then hold the mean.
+    /// Sends the remaining buckets and waits for all of them. Gradients (from ZeRO-1 on, their shards) then hold the mean.
     Result<void> finish();
 
     /// Buckets of the last step whose reduction had started before its last backward ended.
@@ -43,18 +45,18 @@ public:
 
 private:
     struct Arrivals {
-        int expected = 0;  ///< gradients a backward; 0: not counted yet
+        int expected = 0;  ///< gradients per backward; 0: not counted yet
         int came = 0;
     };
     struct Transit {
-        int pending = 0;           ///< slots whose gradients have not all come
+        int pending = 0;           ///< slots whose gradients have not all arrived
         bool sent = false;         ///< by flush(), in this step
-        torch::Tensor travelling;  ///< what the collective works on
-        torch::Tensor reduced;     ///< for a reduce-scatter its result
+        torch::Tensor travelling;  ///< the tensor that the collective works on
+        torch::Tensor reduced;     ///< the result of a reduce-scatter
         std::shared_ptr<Work> work;
     };
 
-    /// Autograd adds into the bucket in place, so that nothing has to be taken over.
+    /// Whether autograd adds gradients straight into the bucket.
     bool adds_in_place(const Slot& slot) const;
     void attach_gradients();
     void arrived(std::size_t slot, const torch::Tensor& parameter);
@@ -70,7 +72,7 @@ private:
     bool reducing_ = false;
     std::size_t next_ = 0;  ///< the bucket to send next: the order is the same on all ranks
     std::size_t overlapped_ = 0;
-    std::string late_;  ///< a parameter whose gradient came after its bucket was sent
+    std::string late_;  ///< a parameter whose gradient arrived after its bucket was sent
     Result<void> failure_;
 };
 

@@ -42,9 +42,7 @@ Result<GradientNorms> GradientSizes::norms(double inv_scale) const {
     for (std::size_t i = 0; i < each.size(); ++i) squares.mutable_data_ptr<double>()[rows[i]] += each[i];
     if (!alone) {
         Tensor all = squares.to(stages_.device());
-        if (auto summed = stages_.mesh().world().all_reduce_sum(all)->wait(); !summed) {
-            return tl::unexpected(summed.error());
-        }
+        PLIMSOLL_CHECK(stages_.mesh().world().all_reduce_sum(all)->wait());
         squares = host_values(all);
     }
     GradientNorms norms;
@@ -152,9 +150,7 @@ Result<std::pair<NormSample, NormSample>> GradientSizes::noise_samples(double in
     // What several tensor-parallel ranks hold is measured by each of them, and counts once.
     Tensor sums =
         torch::tensor({parameters_.noise().squares(), big}, torch::dtype(torch::kFloat64)).to(stages_.device());
-    if (auto summed = stages_.mesh().world().all_reduce_sum(sums)->wait(); !summed) {
-        return tl::unexpected(summed.error());
-    }
+    PLIMSOLL_CHECK(stages_.mesh().world().all_reduce_sum(sums)->wait());
     const Tensor host = host_values(sums);
     const Layout& layout = stages_.plan().layout;
     const double ranks = static_cast<double>(stages_.mesh().data().world_size());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large a distributed model's gradients are: their norms, AdaGC's clip by tensor, and what the noise scale
-// compares.
+// Sizes of a distributed model's gradients: norms, AdaGC's clip by tensor, and the samples of the noise scale.
 #pragma once
 
 #include <map>
@@ -19,31 +18,31 @@
 
 namespace plimsoll::engine {
 
-/// Looks at gradients between the last backward and the update. Every rank calls it alike. What it is given outlives
-/// it; of its own it has the averages of AdaGC.
+/// Looks at gradients between the last backward and the update. Every rank has to make the same calls. Owns the averages
+/// of AdaGC; the arguments must outlive the object.
 class GradientSizes {
 public:
     GradientSizes(const ModelStages& stages, const RankParameters& parameters, PartSums& sums)
         : stages_(stages), parameters_(parameters), sums_(sums) {}
 
-    /// Over the whole model, on every rank the same. `inv_scale`: 1 / what the gradients are multiplied by.
+    /// Norms over the whole model, the same on every rank. Gradients count `inv_scale` times.
     Result<GradientNorms> norms(double inv_scale) const;
 
-    /// Under optimizer.clip_rule adagc: starts its averages anew; nothing otherwise.
+    /// Under optimizer.clip_rule adagc: starts new averages. Does nothing under other rules.
     void start_clip_by_tensor(const Optimizer& settings);
-    /// Likewise: clips each gradient of this step in place. `global_norm` is finite. As inv_scale, what the gradients
-    /// are divided by in the update.
+    /// Under optimizer.clip_rule adagc: clips each gradient of this step in place. Does nothing under other rules.
+    /// `global_norm` must be finite; `inv_scale` is the factor that the update multiplies gradients with.
     Result<void> clip_by_tensor(double inv_scale, double global_norm);
-    /// The averages for a checkpoint, one number [1] a parameter ("adagc/NAME"), and back.
+    /// The averages for a checkpoint, one tensor [1] per parameter ("adagc/NAME"), and the reverse.
     void add_averages(std::vector<TensorPart>& parts) const;
     Result<void> load_averages(const std::map<std::string_view, torch::Tensor>& by_name, std::int64_t updates);
 
-    /// Around a step whose gradients are measured for the noise scale.
+    /// Turns the measurement for the noise scale on before a step and off after it.
     void measure_noise(bool on);
-    /// Before each backward of such a step.
+    /// To be called before each backward.
     void before_backward();
-    /// The squared gradient norm of a part of the step's batch and of all of it, batches in tokens, of all matrices but
-    /// the experts'; on every rank the same.
+    /// Squared gradient norms of a part of the step's batch and of the whole batch (sizes in tokens), over all matrices
+    /// but the experts'. The same on every rank.
     Result<std::pair<NormSample, NormSample>> noise_samples(double inv_scale) const;
 
 private:
@@ -54,7 +53,7 @@ private:
     PartSums& sums_;
     std::optional<AdaGc> tensor_clip_;  ///< by parameter
     bool measures_noise_ = false;
-    std::int64_t backwards_ = 0;  ///< of the step that is measured
+    std::int64_t backwards_ = 0;  ///< backwards of the step that is measured
 };
 
 }  // namespace plimsoll::engine

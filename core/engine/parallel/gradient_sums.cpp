@@ -9,7 +9,7 @@ using torch::Tensor;
 
 namespace {
 
-/// In one message, in place.
+/// Sums the tensors in place with one message.
 Result<void> sum_flat(std::vector<Tensor> tensors, Collectives& ranks) {
     if (tensors.empty() || ranks.world_size() == 1) return {};
     const torch::NoGradGuard no_grad;

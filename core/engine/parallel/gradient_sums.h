@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank's gradients need from other groups of ranks than the data-parallel ones.
+// Sums of gradients over other groups of ranks than the data-parallel ones.
 #pragma once
 
 #include <utility>
@@ -11,16 +11,16 @@
 
 namespace plimsoll::engine {
 
-/// Sums over the axes of the mesh. What it is given outlives it.
+/// Sums over the axes of the mesh. The arguments must outlive the object.
 class GradientSums final : public PartSums {
 public:
     GradientSums(const ModelStages& stages, const RankParameters& parameters)
         : stages_(stages), parameters_(parameters) {}
 
-    /// Once a step after the last backward: gradients of which each rank has a part of the sum (norms under sequence
-    /// parallelism, shared key-value heads, a tied table on two stages).
+    /// To be called once a step after the last backward: sums the gradients of which each rank holds a part (norms under
+    /// sequence parallelism, shared key-value heads, a tied table on two stages).
     Result<void> finish();
-    /// Over the ranks that hold the rest of a parameter: shards of ZeRO, then slices of tensor parallelism.
+    /// Sums over the ranks that hold the rest of a parameter: first shards of ZeRO, then slices of tensor parallelism.
     Result<void> sum(Over over, const std::vector<std::pair<std::size_t, torch::Tensor>>& values) override;
 
 private:

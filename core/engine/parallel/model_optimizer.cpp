@@ -48,21 +48,19 @@ Result<void> ModelOptimizer::make(const Optimizer& settings) {
     const MemoryScope scope(MemoryCategory::Optimizer);
     std::optional<HostMemoryScope> host;
     if (states_in_host_memory()) host.emplace();
-    auto store = make_state_store(stages_.plan().layout, stages_.device());
-    if (!store) return tl::unexpected(store.error());
+    PLIMSOLL_TRY(auto store, make_state_store(stages_.plan().layout, stages_.device()));
     if (auto places = parameters_.places(); !places.empty()) {
-        auto shards = std::make_unique<HeldShards>(std::move(places), std::move(*store));
+        auto shards = std::make_unique<HeldShards>(std::move(places), std::move(store));
         shards_ = shards.get();
-        *store = std::move(shards);
+        store = std::move(shards);
     }
-    auto made = make_optimizer(parts(settings), settings, &sums_, std::move(*store));
-    if (!made) return tl::unexpected(made.error());
-    optimizer_ = std::move(*made);
+    PLIMSOLL_TRY(auto made, make_optimizer(parts(settings), settings, &sums_, std::move(store)));
+    optimizer_ = std::move(made);
     put_back();
     return {};
 }
 
-/// The shard of parameters that was used last goes to its place.
+/// Puts the shard of parameters that was used last back to its place.
 void ModelOptimizer::put_back() const {
     if (shards_ != nullptr) shards_->put_back();
 }
@@ -86,7 +84,7 @@ Result<std::vector<TensorPart>> ModelOptimizer::whole_state() const {
     put_back();
     std::vector<TensorPart> parts;
     for (const auto& [kind, states] : kinds) {
-        if (auto added = add_kind(states, parts); !added) return tl::unexpected(added.error());
+        PLIMSOLL_CHECK(add_kind(states, parts));
     }
     return parts;
 }
@@ -111,11 +109,10 @@ Result<void> ModelOptimizer::add_kind(const std::vector<OptimizerState>& states,
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         if (!ranges[i].defined()) ranges[i] = at::zeros_like(parameters[i].part.tensor, torch::kFloat);
     }
-    const auto own = parameters_.slices(ranges);
-    if (!own) return tl::unexpected(own.error());
+    PLIMSOLL_TRY(const auto own, parameters_.slices(ranges));
     for (const OptimizerState& state : states) {
         if (state.shape != StateShape::Part || !parameters_.speaks_for(parameters[state.part], true)) continue;
-        parts.push_back({state.name, parameters[state.part].shard, (*own)[state.part]});
+        parts.push_back({state.name, parameters[state.part].shard, own[state.part]});
     }
     return {};
 }
@@ -149,8 +146,7 @@ Result<void> ModelOptimizer::load_state(const std::map<std::string_view, Tensor>
         if (state.shape == StateShape::Part) {
             if (found->second.sizes() != at::IntArrayRef(parameter.shard.whole)) {
                 return bad_input(
-                    "{} of the optimizer state has another shape than in this model; it belongs to "
-                    "another model",
+                    "{} of the optimizer state has another shape than in this model; it belongs to another model",
                     state.name);
             }
             own.emplace_back(state.name, parameters_.own_range(parameter, found->second).view(state.tensor.sizes()));

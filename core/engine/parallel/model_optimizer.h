@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer of a rank's parameters, and its states in whole tensors.
+// The optimizer of a rank's parameters, and its states as whole tensors.
 #pragma once
 
 #include <map>
@@ -15,29 +15,29 @@
 
 namespace plimsoll::engine {
 
-/// Updates what this rank owns. What it is given outlives it.
+/// Updates the parts that this rank owns. The arguments must outlive the object.
 class ModelOptimizer {
 public:
     ModelOptimizer(const ModelStages& stages, const RankParameters& parameters, PartSums& sums)
         : stages_(stages), parameters_(parameters), sums_(sums) {}
 
-    /// When the weights are final; anew after others were loaded.
+    /// To be called when the weights are final: masters are copied from them. After weights were loaded, once more.
     Result<void> make(const Optimizer& settings);
-    /// One update of this rank's parts: see ShardedOptimizer.
+    /// Updates this rank's parts once: see ShardedOptimizer.
     Result<void> step(double lr, double inv_scale, double clip_factor);
     std::int64_t steps() const { return optimizer_->steps(); }
 
-    /// What this rank gives of the whole states ("exp_avg/NAME", of the parameter's shape; Adafactor's are a number a
-    /// row or column). Every rank calls it.
+    /// This rank's parts of the whole states ("exp_avg/NAME"; of the parameter's shape, Adafactor's of one number per row
+    /// or column). Every rank has to call.
     Result<std::vector<TensorPart>> whole_state() const;
-    /// From whole states. On an error nothing has changed.
+    /// Loads this rank's parts of whole states. After an error the optimizer is unchanged.
     Result<void> load_state(const std::map<std::string_view, torch::Tensor>& whole, std::int64_t steps);
 
 private:
     std::vector<OptimizedPart> parts(const Optimizer& settings) const;
     bool states_in_host_memory() const;
     Shard vector_shard(const RankParameter& parameter, StateShape shape) const;
-    /// States of one kind are there for each part, so they travel kind by kind.
+    /// Adds the states of one kind. Each part has states of the same kinds, so states are gathered kind by kind.
     Result<void> add_kind(const std::vector<OptimizerState>& states, std::vector<TensorPart>& parts) const;
     void put_back() const;
 
@@ -45,7 +45,7 @@ private:
     const RankParameters& parameters_;
     PartSums& sums_;
     std::unique_ptr<ShardedOptimizer> optimizer_;
-    HeldShards* shards_ = nullptr;  ///< the optimizer's, with its states; null: parameters stay in memory
+    HeldShards* shards_ = nullptr;  ///< the optimizer's store; null: parameters stay in memory
 };
 
 }  // namespace plimsoll::engine

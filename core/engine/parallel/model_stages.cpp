@@ -5,13 +5,13 @@
 
 #include "core/engine/memory/memory_scope.h"
 #include "core/plan/recompute_rules.h"
-#include "core/schedule/times.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::engine {
 
 namespace {
 
-/// A schedule that puts weight gradients off.
+/// Whether the schedule puts weight gradients off.
 bool splits_backward(const PipelineSchedule& schedule, int rank) {
     const auto& ops = schedule.ops[static_cast<std::size_t>(rank)];
     return std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.kind == OpKind::BackwardWeight; });
@@ -37,7 +37,7 @@ ModelStages::ModelStages(const Plan& plan, const Mesh& mesh, const PipelineSched
     for (int chunk = 0; chunk < schedule.chunks; ++chunk) make_chunk(schedule, chunk, embedding);
 }
 
-/// `embedding` of an earlier chunk, for a tied head.
+/// `embedding`: that of an earlier chunk, for a tied head.
 void ModelStages::make_chunk(const PipelineSchedule& schedule, int chunk, std::shared_ptr<Embedding>& embedding) {
     const std::vector<std::int64_t> layers = layers_per_stage(plan());
     const int number = schedule.stage_of(mesh().position().pp, chunk);

@@ -10,11 +10,11 @@
 
 namespace plimsoll::engine {
 
-/// Owns the modules, one a chunk of the schedule, and the context that they share.
+/// Owns one module per chunk of the schedule, and the context that the modules share.
 class ModelStages {
 public:
-    /// Initial weights by the plan's seed, the same under every layout. Plan and mesh outlive it. Throws where memory
-    /// runs out.
+    /// Makes initial weights from the plan's seed, the same under every layout. Plan and mesh must outlive the object.
+    /// Throws when memory runs out.
     ModelStages(const Plan& plan, const Mesh& mesh, const PipelineSchedule& schedule, torch::Device device);
     ModelStages(const ModelStages&) = delete;
     ModelStages& operator=(const ModelStages&) = delete;
@@ -26,7 +26,7 @@ public:
     const Mesh& mesh() const { return *context_.mesh; }
     const ModelContext& context() const { return context_; }
     torch::Device device() const { return device_; }
-    /// The head's weight is a copy of another rank's embedding, or the reverse.
+    /// Whether the head's weight is a copy of another rank's embedding.
     bool tied_over_ranks() const { return tied_over_ranks_; }
 
 private:

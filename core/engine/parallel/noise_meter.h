@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large this rank's own gradients are before they are reduced, for the gradient noise scale.
+// Size of this rank's own gradients before the reduction, for the gradient noise scale.
 #pragma once
 
 #include <mutex>
@@ -10,15 +10,15 @@
 
 namespace plimsoll::engine {
 
-/// Sums up squares while it is on. Gradients come on the autograd engine's threads.
+/// Sums the squares of gradients while it is on. Threads of the autograd engine may call add().
 class NoiseMeter {
 public:
     explicit NoiseMeter(const Buckets& buckets) : buckets_(buckets) {}
 
-    /// From 0. `counts`: the parameters that count, by their index among those that train.
+    /// Starts a sum at 0. `counts` tells which parameters are summed, by index among those that train.
     void start(std::vector<bool> counts);
     void stop();
-    /// The gradients that the bucket holds now; nothing while it is off.
+    /// Adds the gradients that the bucket holds now; does nothing while the meter is off.
     void add(const Bucket& bucket);
     void add_all();
     double squares() const { return squares_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a group of data-parallel ranks is told about its parameters.
+// Parameters of a group of data-parallel ranks, and how the group treats them.
 #pragma once
 
 #include <torch/torch.h>
@@ -19,14 +19,14 @@ struct DataParallelOptions {
     bool fp32_gradients = false;
     ReduceDtype reduce_dtype = ReduceDtype::Gradient;
     int zero_stage = 0;
-    int divisor = 0;  ///< of the sum over ranks; 0: their number
+    int divisor = 0;  ///< divides the sum over ranks; 0: the number of ranks
     /// ZeRO: each matrix is cut between its rows and has a bucket of its own (Adafactor's moments are of whole rows).
     bool whole_rows = false;
-    /// ZeRO-3: where the shards of parameters wait while no unit of theirs is gathered and no part of them is held;
-    /// null: they stay. A part of it is a bucket.
+    /// ZeRO-3: where the shards of parameters wait while their unit is not gathered and their part is not held; null:
+    /// shards stay in memory. A part of the store is a bucket.
     std::shared_ptr<StateStore> parameter_store = nullptr;
 
-    /// ZeRO-2 and 3: of gradients only this rank's shard stays.
+    /// Whether only this rank's shard of the gradients stays: under ZeRO-2 and 3.
     bool sharded_gradients() const { return zero_stage >= 2; }
 };
 
@@ -34,11 +34,12 @@ struct ParallelParameter {
     std::string name;
     torch::Tensor tensor;
     std::size_t unit = 0;   ///< parameters of a unit are gathered and freed together (ZeRO-3)
-    std::size_t chunk = 0;  ///< of a pipeline rank: buckets hold parameters of one
+    std::size_t chunk = 0;  ///< chunk of the pipeline rank; a bucket holds parameters of one chunk only
     bool alone = false;     ///< a bucket of its own, so that other groups of ranks cut it alike (tied weights)
-    int gradients = 0;      ///< that come in one backward; 0: counted in the first one
-    /// ZeRO-3: its numbers, asked for when its bucket is made. A tensor without memory of its own (ParameterMemory) has
-    /// none; with it the whole model is never in memory. Empty: the tensor's own.
+    int gradients = 0;      ///< number of gradients per backward; 0: counted in the first one
+    /// ZeRO-3: makes the initial values when the bucket of the parameter is made, so that the whole model is never in
+    /// memory. Needed for a tensor without memory of its own (ParameterMemory::later). Empty: the tensor's own values
+    /// are taken.
     std::function<torch::Tensor()> initial = nullptr;
 };
 

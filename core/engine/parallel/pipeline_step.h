@@ -20,26 +20,27 @@ struct OpTime {
     double start = 0, end = 0;
 };
 
-/// Sums over the micro-batches of a step, on this rank.
+/// Sums of losses over the micro-batches of a step, on this rank.
 struct StepLosses {
-    torch::Tensor loss;  ///< the model's own: one fp64 number on the device; undefined on a rank without the head
-    double router = 0;   ///< of the routers of this rank's layers, weighted as in the gradient
+    torch::Tensor loss;  ///< the model's own loss: one fp64 number on the device; undefined on a rank without the head
+    double router = 0;   ///< router losses of this rank's layers, weighted as in the gradient
     double z = 0;        ///< the z-loss; 0 on a rank without the head
 };
 
 struct StepSettings {
     double loss_scale = 1;
-    /// Called before the last backward of the step begins, with all losses of the step. Without other stages only.
+    /// Called before the last backward of the step begins, with all losses of the step. Not called when there are other
+    /// pipeline ranks.
     std::function<void(const StepLosses&)> before_last_backward;
 };
 
-/// What the ranks tell one another in a step: the mean loss of the global batch, ranks that were asked to stop, router
-/// loss, z-loss.
+/// Numbers that the ranks exchange in a step: the mean loss of the global batch, the number of ranks that were asked to
+/// stop, router loss, z-loss.
 inline constexpr std::int64_t step_status_numbers = 4;
 
 class Pipeline {
 public:
-    /// What it is given has to outlive it.
+    /// The arguments must outlive the pipeline.
     Pipeline(const Plan& plan, DistributedModel& model, const PipelineSchedule& schedule);
 
     /// Forward and backward of all micro-batches; gradients are averaged over ranks afterwards. `batch(k)` is
@@ -47,10 +48,10 @@ public:
     Result<StepLosses> step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
     const std::vector<OpTime>& times() const { return times_; }
 
-    /// Without gradients, through all stages. Every rank of the model calls them alike.
-    /// Mean loss of the batch on each rank of the pipeline.
+    /// The next two run through all stages without gradients. Every rank of the model has to make the same calls. Mean
+    /// loss of the batch on each rank of the pipeline.
     Result<double> loss(const Batch& batch);
-    /// tokens [1, time] -> logits [vocab] behind the last of them, on every rank of the model, on the CPU.
+    /// tokens [1, time] -> logits [vocab] after the last token, on every rank of the model, on the CPU.
     Result<torch::Tensor> next_logits(const torch::Tensor& tokens);
 
 private:
@@ -61,21 +62,21 @@ private:
         std::shared_ptr<Work> work;
         torch::Tensor tensor;
         int peer = 0;
-        int consumed_by = 0;  ///< place of the operation that receives it in the peer's list
+        int consumed_by = 0;  ///< place, in the peer's list, of the operation that receives the tensor
     };
     struct Incoming {
         std::shared_ptr<Work> work;
         torch::Tensor tensor;
-        int produced_by = 0;  ///< place of the operation that sent it in the peer's list
+        int produced_by = 0;  ///< place, in the peer's list, of the operation that sent the tensor
     };
 
-    /// Of `losses` those of a forward are added to; a backward tells them on.
+    /// A forward adds its losses to `losses`.
     void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings,
                  StepLosses& losses);
     torch::Tensor forward(Decoder& decoder, const torch::Tensor& input, const Batch& batch,
                           const StepSettings& settings, StepLosses& losses) const;
     void backward(std::size_t place, const StepSettings& settings, const StepLosses& losses);
-    /// The gradient of a micro-batch's loss.
+    /// Gradient of the mean loss of one micro-batch.
     double share(const StepSettings& settings) const;
     void post_receives(std::size_t place);
     torch::Tensor received(std::size_t place);

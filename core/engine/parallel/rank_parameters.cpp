@@ -31,7 +31,7 @@ RankParameters::RankParameters(const ModelStages& stages) : stages_(stages) {
     if (stages.plan().layout.zero_stage >= 3) make_gates(first_units);
 }
 
-/// The parameters of a chunk, whose units are numbered from `first_unit`, to their groups.
+/// Adds the parameters of a chunk to their groups. The chunk's units are numbered from `first_unit`.
 void RankParameters::collect(const Decoder& chunk, std::size_t number, std::size_t first_unit, Group& dense,
                              Group& experts) {
     const Plan& plan = stages_.plan();
@@ -85,7 +85,7 @@ std::unique_ptr<DataParallel> RankParameters::make_group(const Group& group, Col
     return std::make_unique<DataParallel>(group.parameters, ranks, options);
 }
 
-/// What this rank owns of a group's parameters. Where rows are whole their parts of matrices are matrices, too.
+/// Adds the parts of a group's parameters that this rank owns. With whole rows, parts of matrices are matrices.
 void RankParameters::add(DataParallel& parallel, Group& group) {
     const Plan& plan = stages_.plan();
     const bool whole_rows = plan.optimizer.kind == OptimizerKind::Adafactor && plan.layout.zero_stage >= 1;

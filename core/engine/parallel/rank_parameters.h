@@ -23,42 +23,42 @@ struct RankParameter {
     OwnedPart part;  ///< what the optimizer updates, and its gradient
 };
 
-/// One that does not train: each data-parallel rank has all of it.
+/// A parameter that does not train: each data-parallel rank holds the whole of it.
 struct FrozenParameter {
     std::string name;
     Shard shard;
     torch::Tensor tensor;
 };
 
-/// Owns the data-parallel groups: one of the experts, whose ranks are fewer, and one of all else. Under ZeRO-3 the
-/// stages gather and free their units through it.
+/// Owns two data-parallel groups: one for the experts, which has fewer ranks, and one for all other parameters. Under
+/// ZeRO-3 the stages gather and free their units through gates that this class owns.
 class RankParameters {
 public:
-    /// `stages` outlive it. Throws where memory runs out.
+    /// `stages` must outlive the object. Throws when memory runs out.
     explicit RankParameters(const ModelStages& stages);
     RankParameters(const RankParameters&) = delete;
     RankParameters& operator=(const RankParameters&) = delete;
 
-    /// Experts last.
+    /// Experts come last.
     const std::vector<RankParameter>& all() const { return all_; }
     std::vector<FrozenParameter>& frozen() { return frozen_; }
     bool experts() const { return experts_ != nullptr; }
-    /// Those of all(): flat ranges under ZeRO.
+    /// Tensors and gradients of all(); flat ranges under ZeRO.
     std::vector<torch::Tensor> tensors() const;
     std::vector<torch::Tensor> gradients() const;
-    /// Whether this rank is the one that speaks for a parameter that several hold: of those with the same data, or
-    /// under ZeRO, where each has another range, of those of one data-parallel rank.
+    /// Whether this rank counts a parameter that several ranks hold: exactly one of them does. `of_data_group`: also one
+    /// of the data-parallel ranks, rather than each (under ZeRO each has another range).
     bool speaks_for(const RankParameter& parameter, bool of_data_group) const;
 
-    /// From flat ranges (ZeRO), in the order of all(), to this rank's slices of the whole tensors. Every rank calls it.
+    /// This rank's slices of the whole tensors, from flat ranges (ZeRO) in the order of all(). Every rank has to call.
     Result<std::vector<torch::Tensor>> slices(const std::vector<torch::Tensor>& ranges) const;
-    /// The reverse, without other ranks: the part of a whole tensor that is this rank's.
+    /// The part of a whole tensor that belongs to this rank.
     torch::Tensor own_range(const RankParameter& parameter, const torch::Tensor& whole) const;
-    /// Where each part waits while it is not used; empty where all of them stay.
+    /// Where each part waits while it is not in use; empty when all parts stay in memory.
     std::vector<HeldShards::Place> places() const;
 
-    // Of both groups: see DataParallel.
-    /// Before all else: it also says if there was no place to put offloaded parameters.
+    // The same calls as DataParallel's, made on both groups.
+    /// To be called first: the error also tells of an offload target without room for the parameters.
     Result<void> broadcast();
     void zero_gradients();
     void prepare_backward(bool reduce);
@@ -67,11 +67,11 @@ public:
     Result<void> share();
     std::size_t bucket_count() const;
     std::size_t overlapped_buckets() const;
-    /// Of all but the experts; it counts parameters in the order of all().
+    /// The meter of all parameters but the experts.
     NoiseMeter& noise() const { return dense_->noise(); }
 
 private:
-    /// Parameters of one group, and what they will be in all().
+    /// Parameters of one group, and their rows of all().
     struct Group {
         std::vector<ParallelParameter> parameters;
         std::vector<RankParameter> rows;

@@ -31,13 +31,12 @@ ShardedWeights::ShardedWeights(const ModelStages& stages, RankParameters& parame
 }
 
 Result<NamedTensors> ShardedWeights::gathered(const std::vector<Tensor>& ranges) const {
-    const auto own = parameters_.slices(ranges);
-    if (!own) return tl::unexpected(own.error());
+    PLIMSOLL_TRY(const auto own, parameters_.slices(ranges));
     std::vector<TensorPart> parts;
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         const RankParameter& parameter = parameters_.all()[i];
         if (!parameters_.speaks_for(parameter, true)) continue;
-        parts.push_back({parameter.name, parameter.shard, (*own)[i].detach()});
+        parts.push_back({parameter.name, parameter.shard, own[i].detach()});
     }
     return gather_on_first_rank(parts, stages_.mesh().world(), stages_.device());
 }
@@ -62,8 +61,7 @@ Result<void> ShardedWeights::load(const NamedTensors& whole, const std::string& 
     const torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < parameters_.all().size(); ++i) {
         const RankParameter& each = parameters_.all()[i];
-        const auto held = HeldStates::hold(held_.get(), i);
-        if (!held) return tl::unexpected(held.error());
+        PLIMSOLL_TRY(const auto held, HeldStates::hold(held_.get(), i));
         each.part.tensor.copy_(parameters_.own_range(each, by_name.at(each.name)));
     }
     if (held_) held_->put_back();

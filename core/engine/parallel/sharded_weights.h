@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole weights from the parts of all ranks, and back.
+// Whole weights, assembled from the parts of all ranks, and the reverse.
 #pragma once
 
 #include <memory>
@@ -13,20 +13,20 @@
 
 namespace plimsoll::engine {
 
-/// Tensors have Hugging Face's names and shapes. What it is given outlives it.
+/// Whole tensors have Hugging Face's names and shapes. The arguments must outlive the object.
 class ShardedWeights {
 public:
     ShardedWeights(const ModelStages& stages, RankParameters& parameters);
 
-    /// On rank 0 of the mesh, elsewhere nothing. Every rank calls it.
+    /// Rank 0 of the mesh gets the tensors, other ranks get none. Every rank has to call.
     Result<NamedTensors> whole() const { return gathered(parameters_.tensors()); }
-    /// Likewise the gradients.
+    /// The same for the gradients.
     Result<NamedTensors> whole_gradients() const { return gathered(parameters_.gradients()); }
 
-    /// This rank's parts of whole tensors. Names that belong to other ranks are passed over; error where one of this
-    /// rank is missing or has another shape or dtype, and then nothing has changed. `what`: their file.
+    /// Loads this rank's parts of whole tensors. Names that belong to other ranks are skipped. Error when a tensor of
+    /// this rank is missing or has another shape or dtype; the model is unchanged then. `what` names the file in errors.
     Result<void> load(const NamedTensors& whole, const std::string& what);
-    /// Likewise of the weights that stay as they are beside adapters, which the calls above leave out.
+    /// The same for the frozen weights beside adapters, which the calls above leave out.
     Result<void> load_frozen(const NamedTensors& whole, const std::string& what);
 
 private:

@@ -42,13 +42,14 @@ Result<void> Shards::share_parameters() {
     return result;
 }
 
-/// This rank's shard of the bucket, of its ranges. Parameters that wait in their store are held meanwhile.
+/// This rank's shard of the bucket, put together from the rank's ranges. Parameters that wait in a store are held
+/// meanwhile.
 Result<torch::Tensor> Shards::shard_of(const Bucket& bucket, const std::vector<torch::Tensor>& ranges) const {
     const auto range_of = [&](std::size_t place) { return ranges[buckets_.parameter_of(bucket.slots[place])]; };
     StateStore* const store = buckets_.options().parameter_store.get();
     const bool away = store != nullptr && range_of(0).is_alias_of(bucket.parameter_shard);
     if (away) {
-        if (auto acquired = store->acquire(bucket.number); !acquired) return tl::unexpected(acquired.error());
+        PLIMSOLL_CHECK(store->acquire(bucket.number));
     }
     torch::Tensor shard = at::zeros({bucket.layout->shard_numel()}, range_of(0).options());
     for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
@@ -64,12 +65,9 @@ Result<std::vector<torch::Tensor>> Shards::whole(const std::vector<torch::Tensor
     const torch::NoGradGuard no_grad;
     std::vector<torch::Tensor> all(ranges.size());
     for (const Bucket& bucket : buckets_.all()) {
-        const auto shard = shard_of(bucket, ranges);
-        if (!shard) return tl::unexpected(shard.error());
-        torch::Tensor flat = at::empty({bucket.layout->numel()}, shard->options());
-        if (auto gathered = ranks_.all_gather(flat, *shard)->wait(); !gathered) {
-            return tl::unexpected(gathered.error());
-        }
+        PLIMSOLL_TRY(const auto shard, shard_of(bucket, ranges));
+        torch::Tensor flat = at::empty({bucket.layout->numel()}, shard.options());
+        PLIMSOLL_CHECK(ranks_.all_gather(flat, shard)->wait());
         for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
             all[buckets_.parameter_of(bucket.slots[place])] = bucket.layout->view(flat, place).clone();
         }

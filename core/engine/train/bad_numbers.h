@@ -18,12 +18,12 @@ struct BadNumbers {
     bool nan = false;  ///< else infinite
 };
 
-/// Takes the forward of these micro-batches again and names the first layer whose output is not finite: by its own
-/// weight where that is bad already. Nothing where all outputs are finite. Every rank calls it alike; the model is as
-/// it was at that step.
+/// Runs the forward pass of these micro-batches again and names the first layer whose output is not finite, or a weight
+/// of that layer that is not finite itself. Nothing when all outputs are finite. Every rank has to make the same call;
+/// the model must be unchanged since that step.
 Result<std::optional<BadNumbers>> find_bad_forward(const Plan& plan, DistributedModel& model, Pipeline& pipeline,
                                                    const std::vector<Batch>& batches);
-/// Of the gradients that are not finite the one that the backward pass came to first. Nothing where all are finite.
+/// The gradient that is not finite and that the backward pass reached first. Nothing where all are finite.
 Result<std::optional<BadNumbers>> find_bad_gradient(const Plan& plan, const DistributedModel& model);
 
 }  // namespace plimsoll::engine

@@ -9,6 +9,8 @@
 #include <cstdlib>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/train/generate.h"
 #include "core/engine/train/train_loop.h"
@@ -79,17 +81,16 @@ Result<void> TrainLoop::restore() {
     if (auto loaded = load_frozen_weights(); !loaded) return loaded;
 
     std::vector<std::string> damaged;
-    const auto step = choose_checkpoint(damaged);
-    if (!step) return tl::unexpected(step.error());
-    if (*step >= 0) {
-        if (auto loaded = load(*step); !loaded) return loaded;
+    PLIMSOLL_TRY(const auto step, choose_checkpoint(damaged));
+    if (step >= 0) {
+        if (auto loaded = load(step); !loaded) return loaded;
     } else {
         if (auto loaded = load_start_weights(); !loaded) return loaded;
         if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
     }
-    if (auto told = announce(*step, damaged); !told) return told;
+    if (auto told = announce(step, damaged); !told) return told;
     // A rollback needs somewhere to go.
-    return guard_.rolls_back() && *step < 0 ? save() : Result<void>();
+    return guard_.rolls_back() && step < 0 ? save() : Result<void>();
 }
 
 Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& damaged, std::int64_t before) {
@@ -100,41 +101,38 @@ Result<std::int64_t> TrainLoop::choose_checkpoint(std::vector<std::string>& dama
             chosen.fill_(*step_of(newest->filename().string()));
         }
     }
-    if (auto sent = collectives_.broadcast(chosen, 0, patience); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(collectives_.broadcast(chosen, 0, patience));
     return chosen.item<std::int64_t>();
 }
 
 Result<void> TrainLoop::load(std::int64_t step) {
     const std::filesystem::path checkpoint = checkpoint_path(options_.run, step);
-    const auto contents = read_checkpoint(checkpoint, plan_);
-    if (!contents) return tl::unexpected(contents.error());
+    PLIMSOLL_TRY(const auto contents, read_checkpoint(checkpoint, plan_));
     const std::string what = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
-    if (auto loaded = model_.weights().load(contents->weights, what); !loaded) return loaded;
+    if (auto loaded = model_.weights().load(contents.weights, what); !loaded) return loaded;
     if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
-    auto loaded = model_.load_optimizer_state(contents->optimizer, contents->optimizer_steps);
+    auto loaded = model_.load_optimizer_state(contents.optimizer, contents.optimizer_steps);
     if (!loaded) return loaded;
-    updates_ = contents->state.step;
-    saved_at_ = contents->state.step;
-    samples_ = contents->state.samples;
-    scaler_.restore(contents->state.scaler);
-    guard_.restore(contents->state.guard);
-    left_out_.insert(contents->state.left_out.begin(), contents->state.left_out.end());
+    updates_ = contents.state.step;
+    saved_at_ = contents.state.step;
+    samples_ = contents.state.samples;
+    scaler_.restore(contents.state.scaler);
+    guard_.restore(contents.state.guard);
+    left_out_.insert(contents.state.left_out.begin(), contents.state.left_out.end());
     return {};
 }
 
 Result<void> TrainLoop::load_frozen_weights() {
     if (!adapts(plan_) || plan_.model.weights.empty()) return {};
-    const auto weights = read_hf_weights(plan_.model.weights, plan_);
-    if (!weights) return tl::unexpected(weights.error());
-    return model_.weights().load_frozen(*weights, plan_.model.weights);
+    PLIMSOLL_TRY(const auto weights, read_hf_weights(plan_.model.weights, plan_));
+    return model_.weights().load_frozen(weights, plan_.model.weights);
 }
 
 Result<void> TrainLoop::load_start_weights() {
     const std::string& from = adapts(plan_) ? plan_.adapter.weights : plan_.model.weights;
     if (from.empty()) return {};
-    const auto weights = adapts(plan_) ? read_peft_weights(from, plan_) : read_hf_weights(from, plan_);
-    if (!weights) return tl::unexpected(weights.error());
-    return model_.weights().load(*weights, from);
+    PLIMSOLL_TRY(const auto weights, adapts(plan_) ? read_peft_weights(from, plan_) : read_hf_weights(from, plan_));
+    return model_.weights().load(weights, from);
 }
 
 Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<std::string>& damaged) {
@@ -143,7 +141,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
         if (!told) return told;
     }
     const std::int64_t parameters = count_parameters(plan_.model).total;
-    const auto dtype = std::string(dtype_names[static_cast<std::size_t>(plan_.numerics.dtype)]);
+    const auto dtype = std::string(name_of(plan_.numerics.dtype));
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
     const std::string adapters =
@@ -169,7 +167,7 @@ Result<void> TrainLoop::announce(std::int64_t resumed_from, const std::vector<st
                     {"buckets", model_.parameters().bucket_count()},
                     {"host", host},
                     {"pid", ::getpid()},
-                    {"version", PLIMSOLL_VERSION}};
+                    {"version", version()}};
     if (resumed_from < 0) return tell("start", "Training " + what, std::move(details));
     details["resumed_from"] = resumed_from;
     details["samples"] = samples_;
@@ -335,12 +333,10 @@ Result<void> TrainLoop::save() {
     CheckpointContents contents;
     contents.state = {updates_, samples_, scaler_.state(), guard_.state(), left_out_};
     contents.optimizer_steps = model_.optimizer_steps();
-    auto weights = model_.weights().whole();
-    if (!weights) return tl::unexpected(weights.error());
-    contents.weights = std::move(*weights);
-    auto optimizer = model_.whole_optimizer_state();
-    if (!optimizer) return tl::unexpected(optimizer.error());
-    contents.optimizer = std::move(*optimizer);
+    PLIMSOLL_TRY(auto weights, model_.weights().whole());
+    contents.weights = std::move(weights);
+    PLIMSOLL_TRY(auto optimizer, model_.whole_optimizer_state());
+    contents.optimizer = std::move(optimizer);
     return on_first_rank("write the checkpoint", [&]() -> Result<void> {
         const auto path =
             save_checkpoint(options_.run / "checkpoints", contents, plan_, plan_.training.keep_checkpoints);

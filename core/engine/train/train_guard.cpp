@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/base/json.h"
 #include "core/engine/train/bad_numbers.h"
 #include "core/engine/train/train_loop.h"
 
@@ -20,9 +21,7 @@ const char* kind_of(GuardFinding finding) {
                                                 : "spike";
 }
 
-std::string action_name(GuardAction action) {
-    return std::string(guard_action_names[static_cast<std::size_t>(action)]);
-}
+std::string action_name(GuardAction action) { return std::string(name_of(action)); }
 
 }  // namespace
 
@@ -91,14 +90,12 @@ Result<std::string> TrainLoop::first_bad(const Step& step, Json& details) {
         for (std::int64_t k = 0; k < plan_.layout.accumulation; ++k) {
             batches.push_back(batches_.micro_batch(step.samples, k));
         }
-        auto found = find_bad_forward(plan_, model_, pipeline_, batches);
-        if (!found) return tl::unexpected(found.error());
-        bad = std::move(*found);
+        PLIMSOLL_TRY(auto found, find_bad_forward(plan_, model_, pipeline_, batches));
+        bad = std::move(found);
     }
     if (!bad) {
-        auto found = find_bad_gradient(plan_, model_);
-        if (!found) return tl::unexpected(found.error());
-        bad = std::move(*found);
+        PLIMSOLL_TRY(auto found, find_bad_gradient(plan_, model_));
+        bad = std::move(found);
     }
     if (!bad) return std::string("; every gradient is finite, their norm alone is not");
     details["tensor"] = bad->tensor;
@@ -120,9 +117,8 @@ Result<void> TrainLoop::tell_finding(const Step& step) {
                     {"samples", step.samples}};
     std::string sentence = fmt::format("Step {}: {}", step.number, decision.reason);
     if (decision.finding == GuardFinding::Nonfinite) {
-        auto bad = first_bad(step, details);
-        if (!bad) return tl::unexpected(bad.error());
-        sentence += *bad;
+        PLIMSOLL_TRY(auto bad, first_bad(step, details));
+        sentence += bad;
     }
     switch (decision.action) {
         case GuardAction::Clip:
@@ -151,11 +147,10 @@ Result<void> TrainLoop::roll_back(const Step& step) {
     auto chosen = choose_checkpoint(damaged);
     // The newest one has led here again: what was wrong may lie before it.
     if (chosen && *chosen >= 0 && *chosen == rolled_back_to_) {
-        const auto earlier = choose_checkpoint(damaged, *chosen);
-        if (!earlier) return tl::unexpected(earlier.error());
-        if (*earlier >= 0) {
+        PLIMSOLL_TRY(const auto earlier, choose_checkpoint(damaged, *chosen));
+        if (earlier >= 0) {
             if (auto left = leave_checkpoint(*chosen); !left) return left;
-            chosen = *earlier;
+            chosen = earlier;
         }
     }
     if (!chosen) return tl::unexpected(chosen.error());
@@ -169,12 +164,12 @@ Result<void> TrainLoop::roll_back(const Step& step) {
     const GradientGuard::State before = guard_.state();
     if (auto loaded = load(*chosen); !loaded) return loaded;
     guard_.go_on_after_rollback(before);
-    return tell("rollback",
-                fmt::format("Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} "
-                            "is left out.",
-                            from, updates_, step.samples,
-                            step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
-                {{"from", from}, {"to", updates_}, {"samples", step.samples}});
+    return tell(
+        "rollback",
+        fmt::format(
+            "Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} is left out.", from,
+            updates_, step.samples, step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
+        {{"from", from}, {"to", updates_}, {"samples", step.samples}});
 }
 
 /// It belongs to the branch that is left: a run that resumes must not take it up.

@@ -47,26 +47,23 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
 
 Result<TrainOutcome> TrainLoop::run() {
     while (updates_ < plan_.training.steps) {
-        const auto done = watched_step();
-        if (!done) return tl::unexpected(done.error());
-        if (auto recorded = record(*done); !recorded) return tl::unexpected(recorded.error());
-        if (auto answered = respond(*done); !answered) return tl::unexpected(answered.error());
-        if (done->applied && !done->stop) {
-            if (auto kept = periodic(); !kept) return tl::unexpected(kept.error());
+        PLIMSOLL_TRY(const auto done, watched_step());
+        PLIMSOLL_CHECK(record(done));
+        PLIMSOLL_CHECK(respond(done));
+        if (done.applied && !done.stop) {
+            PLIMSOLL_CHECK(periodic());
         }
-        if (range_test_over(*done)) break;
-        if (done->stop && updates_ < plan_.training.steps) {
-            if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-            auto told = tell("stop", fmt::format("Stopped after step {}, with a checkpoint.", updates_));
-            if (!told) return tl::unexpected(told.error());
+        if (range_test_over(done)) break;
+        if (done.stop && updates_ < plan_.training.steps) {
+            PLIMSOLL_CHECK(save());
+            PLIMSOLL_CHECK(tell("stop", fmt::format("Stopped after step {}, with a checkpoint.", updates_)));
             return TrainOutcome::Stopped;
         }
     }
-    if (auto told = tell_noise_scale(); !told) return tl::unexpected(told.error());
-    if (auto told = tell_range_test(); !told) return tl::unexpected(told.error());
-    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-    auto told = tell("end", fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_));
-    if (!told) return tl::unexpected(told.error());
+    PLIMSOLL_CHECK(tell_noise_scale());
+    PLIMSOLL_CHECK(tell_range_test());
+    PLIMSOLL_CHECK(save());
+    PLIMSOLL_CHECK(tell("end", fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_)));
     return TrainOutcome::Finished;
 }
 
@@ -82,8 +79,7 @@ Result<TrainLoop::Step> TrainLoop::watched_step() {
     MemoryTrace trace = std::move(recorder->trace());
     recorder.reset();
     if (!done) return done;
-    if (auto told = record_memory(std::move(trace), standing, routing.counts()); !told)
-        return tl::unexpected(told.error());
+    PLIMSOLL_CHECK(record_memory(std::move(trace), standing, routing.counts()));
     return done;
 }
 
@@ -99,11 +95,11 @@ Result<TrainLoop::Step> TrainLoop::step() {
     if (faults_.any()) faults_.begin_step(step.number, step.samples);
     const bool measures = measures_noise(step.number);
     if (measures) model_.sizes().measure_noise(true);
-    if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
+    PLIMSOLL_CHECK(forward_backward(step));
     if (measures) {
-        if (auto added = add_noise_sample(step); !added) return tl::unexpected(added.error());
+        PLIMSOLL_CHECK(add_noise_sample(step));
     }
-    if (auto done = update(step); !done) return tl::unexpected(done.error());
+    PLIMSOLL_CHECK(update(step));
     if (accelerator_ != nullptr) accelerator_->synchronize();
     step.seconds = watch.seconds();
     step.wait_seconds = collectives_.waited() - waited;
@@ -151,9 +147,8 @@ Result<void> TrainLoop::forward_backward(Step& step) {
 /// Gradients and loss are the same on all ranks here, so that all decide alike.
 Result<void> TrainLoop::update(Step& step) {
     begin_memory_phase("optimizer");
-    auto norms = model_.sizes().norms(1 / step.scale);
-    if (!norms) return tl::unexpected(norms.error());
-    step.norms = std::move(*norms);
+    PLIMSOLL_TRY(auto norms, model_.sizes().norms(1 / step.scale));
+    step.norms = std::move(norms);
     judge(step);
     last_loss_ = step.loss;
     if (!step.applied) {

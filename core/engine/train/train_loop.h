@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/allocator/memory_timeline.h"
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/gradient_guard.h"
 #include "core/control/loss_scaler.h"
@@ -29,7 +30,7 @@ namespace plimsoll::engine {
 
 class TrainLoop {
 public:
-    /// What it works with has to outlive it. `accelerator` is null on CPUs.
+    /// The arguments must outlive the loop. `accelerator` is null on CPUs.
     TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
               const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator, torch::Device device);
 
@@ -42,7 +43,7 @@ private:
         std::int64_t number = 0;    ///< from 1
         std::uint64_t samples = 0;  ///< where its batch begins
         double loss = 0;            ///< mean over the global batch
-        double router_loss = 0;     ///< what routers add to it
+        double router_loss = 0;     ///< router losses, which are added to `loss`
         double z_loss = 0;          ///< and the z-loss
         bool stop = false;          ///< some rank was asked to stop
         GradientNorms norms;        ///< before clipping
@@ -52,8 +53,8 @@ private:
         bool overflow = false;  ///< of fp16 gradients: the loss scaler's
         GuardDecision decision;
         Seconds seconds = 0;
-        Seconds data_seconds = 0;  ///< of it to cut batches from the corpus
-        Seconds wait_seconds = 0;  ///< of it in calls that other ranks take part in
+        Seconds data_seconds = 0;  ///< part of `seconds` spent cutting batches from the corpus
+        Seconds wait_seconds = 0;  ///< part of `seconds` spent in calls that other ranks take part in
     };
 
     // One step (train_loop.cpp).
@@ -85,7 +86,7 @@ private:
     Result<std::int64_t> choose_checkpoint(std::vector<std::string>& damaged,
                                            std::int64_t before = std::numeric_limits<std::int64_t>::max());
     Result<void> load(std::int64_t step);
-    /// Those beside adapters, before all else.
+    /// Loads the frozen weights beside adapters; to be called before every other load.
     Result<void> load_frozen_weights();
     Result<void> load_start_weights();
     Result<void> announce(std::int64_t resumed_from, const std::vector<std::string>& damaged);
@@ -101,15 +102,16 @@ private:
                          Json details = Json::object());
     /// Rank 0 alone does something that may take long; the others wait and learn whether it worked.
     Result<void> on_first_rank(const char* what, const std::function<Result<void>()>& work);
-    /// Whether some rank was asked to stop: all have to learn it before a forward pass that needs them all.
+    /// Whether some rank was asked to stop. All ranks have to learn of it before a forward pass in which all take part.
     bool stop_asked();
-    /// One rank of each data-parallel one.
+    /// Whether this rank speaks for its data-parallel position: one rank of each does.
     bool speaks_for_data() const {
         return mesh_.position().pp == 0 && mesh_.position().cp == 0 && mesh_.position().tp == 0;
     }
     bool first_rank() const { return collectives_.rank() == 0; }
     Bytes memory(bool peak) const;
-    /// What the second step of this process keeps in memory, kind by kind: steps before it make what stays.
+    /// Records what the second step of this process keeps in memory, category by category. The first step still makes
+    /// buffers and states that stay.
     Result<void> record_memory(MemoryTrace trace, const CategoryBytes& standing, const std::vector<RowCounts>& routing);
 
     const Plan& plan_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/json.h"
 #include "core/control/lr_range_test.h"
 #include "core/engine/train/train_loop.h"
 
@@ -42,18 +43,18 @@ Result<void> TrainLoop::tell_noise_scale() {
                                 noise_scale_.count()));
     }
     const bool pays = bigger_batch_pays(batch, *scale);
-    return tell("noise_scale",
-                fmt::format("The gradient noise scale is about {} tokens ({} measurements), and a batch is {}: a batch "
-                            "twice as large would take {:.0f} % fewer steps to the same loss and {:.0f} % more tokens; "
-                            "it {}.",
-                            format_short(*scale), noise_scale_.count(), format_short(batch),
-                            100 * (1 - steps_ratio(2 * batch, *scale) / steps_ratio(batch, *scale)),
-                            100 * (examples_ratio(2 * batch, *scale) / examples_ratio(batch, *scale) - 1),
-                            pays ? "pays" : "hardly pays"),
-                {{"noise_scale", *scale},
-                 {"batch_tokens", batch},
-                 {"measurements", noise_scale_.count()},
-                 {"bigger_batch_pays", pays}});
+    return tell(
+        "noise_scale",
+        fmt::format("The gradient noise scale is about {} tokens ({} measurements), and a batch is {}: a batch "
+                    "twice as large would take {:.0f} % fewer steps to the same loss and {:.0f} % more tokens; it {}.",
+                    format_short(*scale), noise_scale_.count(), format_short(batch),
+                    100 * (1 - steps_ratio(2 * batch, *scale) / steps_ratio(batch, *scale)),
+                    100 * (examples_ratio(2 * batch, *scale) / examples_ratio(batch, *scale) - 1),
+                    pays ? "pays" : "hardly pays"),
+        {{"noise_scale", *scale},
+         {"batch_tokens", batch},
+         {"measurements", noise_scale_.count()},
+         {"bigger_batch_pays", pays}});
 }
 
 bool TrainLoop::range_test_over(const Step& step) {
