@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// import plimsoll: what the terminal and the studio compute, from Python. python/plimsoll/__init__.py shows it to
-// users.
+// import plimsoll: the computations of the terminal and the studio, from Python. python/plimsoll/__init__.py presents
+// them to users.
 #include "core/base/units.h"
 #include "core/base/version.h"
 #include "python/bindings.h"

@@ -43,7 +43,7 @@ std::vector<Enum> all_of(const Names& names, const Known& known, std::string_vie
     return all;
 }
 
-/// GPUs of another kind, as (name, GPUs a node, nodes).
+/// Clusters from tuples of GPU name, GPUs a node and nodes.
 std::vector<Cluster> further(const std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>& more,
                              const Cluster& like) {
     std::vector<Cluster> all;
@@ -58,7 +58,7 @@ std::vector<Cluster> further(const std::vector<std::tuple<std::string, std::int6
     return all;
 }
 
-/// On a thread of its own, so that Ctrl-C (a notebook's stop button) ends it.
+/// Searches on another thread, so that Ctrl-C (a notebook's stop button) ends the search.
 PlanResult run(const PlanRequest& request) {
     std::atomic<bool> cancel = false;
     const py::gil_scoped_release others_may_run;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll doctor: what is wrong with a plan or a run, why, and what to change.
+// plimsoll doctor: the problems of a plan or a run, their causes, and changes that help.
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -25,7 +25,7 @@ struct DoctorArguments {
     bool json = false;
 };
 
-/// A plan, with the run that it is of where one was named.
+/// A plan, with its run where one was named.
 struct Patient {
     Plan plan;
     std::optional<RunFolder> run;
@@ -46,7 +46,7 @@ Result<Patient> patient_of(const std::string& what) {
             for (const std::string& note : loaded->notes) warn(note);
             return Patient{loaded->plan, std::nullopt, "plan " + what};
         }
-        // A file that is no plan is not looked for among the runs.
+        // An existing file that is no plan is not looked for among the runs.
         if (exists(what)) return tl::unexpected(loaded.error());
     }
     const auto run = find_run(what);

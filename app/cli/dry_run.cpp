@@ -35,13 +35,13 @@ Result<Plan> on_gpu(Plan plan, const std::string& name) {
         PLIMSOLL_TRY(const auto gpu, find_gpu(name));
         plan.cluster.gpu = gpu.name;
     }
-    plan.cluster.usable_gib = 0;  // what the plan said was about another card
+    plan.cluster.usable_gib = 0;  // the plan's value was about another card
     return plan;
 }
 
 std::int64_t ranks_a_stage(const Plan& plan) { return plan.layout.world_size() / plan.layout.pp; }
 
-/// One rank, or with "all" the first of each pipeline stage: the others of a stage are like it.
+/// One rank, or with "all" the first rank of each pipeline stage, which stands for the others of the stage.
 Result<std::vector<int>> ranks_of(const Plan& plan, const std::string& text) {
     const std::int64_t world = plan.layout.world_size();
     std::vector<int> ranks;
@@ -60,8 +60,8 @@ Result<std::vector<int>> ranks_of(const Plan& plan, const std::string& text) {
     return std::vector<int>{rank};
 }
 
-/// Usable memory of the card less what never goes through PyTorch's allocator: the CUDA context and NCCL, as the closed
-/// form has them.
+/// Usable memory of the card less the memory outside PyTorch's allocator: the CUDA context and NCCL, by the closed
+/// form.
 Result<Bytes> for_tensors(const Plan& plan) {
     if (plan.cluster.on_cpu()) return Bytes{0};
     PLIMSOLL_TRY(const auto estimate, estimate_memory(plan));

@@ -40,7 +40,7 @@ Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
             PLIMSOLL_TRY(const auto gpu, find_gpu(arguments.gpu));
             plan.cluster.gpu = gpu.name;
         }
-        plan.cluster.usable_gib = 0;  // what the plan said was about another card
+        plan.cluster.usable_gib = 0;  // the plan's value was about another card
     }
     if (!arguments.gpus) return plan;
     std::vector<std::string> notes;
@@ -49,7 +49,7 @@ Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
     return changed;
 }
 
-/// The call again with the settings changed.
+/// The same command line with changed settings.
 std::string call_with(const EstimateArguments& arguments, const std::vector<std::string>& more) {
     const auto key = [](const std::string& setting) { return setting.substr(0, setting.find('=')); };
     std::vector<std::string> settings = arguments.plan.settings;
@@ -71,7 +71,7 @@ Result<int> estimate(EstimateArguments& arguments) {
                          fmt::join(framework_names, ", "));
     PLIMSOLL_TRY(const auto memory, estimate_under(*framework, plan));
     std::optional<Remedies> found;
-    // What a remedy saves is worked out for Plimsoll's own engine.
+    // The savings of remedies are computed for Plimsoll's own engine.
     const bool own = *framework == Framework::Plimsoll;
     if (own && (arguments.remedies || !memory.fits())) found = find_remedies(plan, memory);
     if (arguments.json) {

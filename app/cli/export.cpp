@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll export: what is here in another tool's format.
+// plimsoll export: a plan, a checkpoint or records in another tool's format.
 #include <system_error>
 
 #include "app/cli/terminal/plan_arguments.h"

@@ -35,7 +35,7 @@ struct Found {
     std::filesystem::path checkpoint;
 };
 
-/// The run, its plan and the checkpoint that is asked for.
+/// The run, its plan and the requested checkpoint.
 Result<Found> find_checkpoint(const ExportHfArguments& arguments) {
     if (arguments.step && *arguments.step < 1) {
         return bad_input("--step is {}: 1 or more is needed; without it the newest is taken", *arguments.step);
@@ -73,7 +73,7 @@ Result<int> export_to_hf(const ExportHfArguments& arguments) {
     PLIMSOLL_TRY(auto found, find_checkpoint(arguments));
     const std::string out = arguments.out.empty() ? found.run.name() + "-hf" : arguments.out;
     const std::string step_name = found.checkpoint.filename().string();
-    // Gone when this returns: what is exported is copied from it.
+    // Removed on return: the export is a copy of it.
     std::optional<FolderAside> merging;
     if (adapts(found.plan)) {
         PLIMSOLL_CHECK(require_free_place(out, 0));

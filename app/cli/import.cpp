@@ -27,8 +27,8 @@ struct ImportArguments {
     std::string output;
     PlanArguments base;
     bool json = false;
-    std::string model_folder;  ///< of an adapter
-    std::string merge;         ///< folder for the two together
+    std::string model_folder;  ///< the model's folder, for an adapter
+    std::string merge;         ///< folder for the merged model
 };
 
 void note(const std::string& sentence) { fmt::print(stderr, "note: {}\n", printable(sentence)); }
@@ -66,7 +66,7 @@ Result<int> import_gguf(const ImportArguments& arguments) {
     return written;
 }
 
-/// The adapter's folder and its model's as a plan that goes on training it; with --merge also as one model.
+/// A plan that goes on training the adapter in the folder, with the model's folder; with --merge also the merged model.
 Result<int> import_peft(const ImportArguments& arguments) {
     const std::filesystem::path folder = arguments.config;
     PLIMSOLL_TRY(const auto read, read_peft_adapter(folder));
@@ -106,7 +106,7 @@ std::string counts_report(const DtypeCounts& counts) {
     return text;
 }
 
-/// A tied head may be stored or not: both counts are the model's.
+/// A tied head may be stored or not: both counts match the model.
 std::string compared(const DtypeCounts& counts, const Model& model) {
     const ParameterCounts planned = count_parameters(model);
     if (counts.total.parameters == planned.total) return "as many parameters as the model of config.json";
@@ -116,7 +116,8 @@ std::string compared(const DtypeCounts& counts, const Model& model) {
                        format_count(counts.total.parameters));
 }
 
-/// The counts (`report`, or `json` where that is asked), beside those of the model in `config`, whose plan -o writes.
+/// Prints the counts (`report`, or `json` with --json), beside those of the model in `config`, and writes the model's
+/// plan to -o.
 Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& counts,
                           const std::filesystem::path& config, const std::string& report, const Json& json) {
     const bool wanted = !arguments.output.empty();
@@ -176,7 +177,7 @@ void add_output(CLI::App& command, ImportArguments& arguments) {
         ->type_name("PLAN");
 }
 
-/// A running process's configuration: a worker's plan as it is, DeepSpeed's file on top of the base.
+/// A running process's configuration: a worker's plan unchanged, or DeepSpeed's file on top of the base.
 Result<int> import_process(ImportArguments& arguments) {
     std::int64_t pid = 0;
     const char* const end = arguments.config.data() + arguments.config.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll lint: what is wrong with a DeepSpeed config, before it is launched.
+// plimsoll lint: the problems of a DeepSpeed config, before it is launched.
 #include <optional>
 
 #include "app/cli/terminal/command.h"
@@ -22,7 +22,7 @@ struct LintArguments {
     bool hugging_face = false, json = false, defaults = false, rules = false;
 };
 
-/// From the plan where one is given; what the command line says comes first.
+/// The launch from the plan where one is given; the command line takes precedence.
 Result<DeepSpeedLaunch> launch_of(const LintArguments& arguments) {
     DeepSpeedLaunch launch;
     if (!arguments.plan.empty()) {

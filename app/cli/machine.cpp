@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll machine: what this machine has.
+// plimsoll machine: the hardware of this machine.
 #include "core/plan/machine.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"

@@ -26,7 +26,7 @@ std::string one_line(std::string text) {
     return text;
 }
 
-/// A sentence when the first word is no command.
+/// A sentence when the first word is no known command.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     if (argc < 2 || argv[1][0] == '-') return "";
     const std::string word = argv[1];
@@ -39,12 +39,12 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
                        fmt::join(names, ", "));
 }
 
-/// The name of an option or an argument that was given without anything in it ("" or an unset variable), or "".
+/// The name of an option or an argument that was given an empty value ("" or an unset variable), or "".
 std::string empty_value(const CLI::App& app) {
     for (const CLI::App* command : app.get_subcommands()) {
         for (const CLI::Option* option : command->get_options()) {
             const std::vector<std::string>& given = option->results();
-            // An option that may go without a value (--json) has one empty result then.
+            // An option with an optional value (--json) has one empty result when the value is missing.
             if (option->get_expected_min() == 0 || option->count() == 0) continue;
             if (std::find(given.begin(), given.end(), "") != given.end()) return option->get_name();
         }

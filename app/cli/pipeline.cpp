@@ -36,7 +36,7 @@ Result<Schedule> schedule_named(const std::string& name) {
                      fmt::join(names, ", "));
 }
 
-/// What-if values on top of the plan; the cluster need not have that many GPUs.
+/// The plan with what-if values; its cluster need not have that many GPUs.
 Result<Plan> with_pipeline_options(Plan plan, const PipelineArguments& arguments) {
     if (!arguments.list.empty()) {
         PLIMSOLL_TRY(const auto list, read_schedule(arguments.list));
@@ -71,7 +71,7 @@ Result<Plan> with_pipeline_options(Plan plan, const PipelineArguments& arguments
     return plan;
 }
 
-/// One time for all stages, or one each.
+/// Sets one time for all stages, or one for each.
 Result<void> type_in(std::vector<Seconds>& times, const std::vector<double>& given, const char* option) {
     if (given.empty()) return {};
     if (given.size() != 1 && given.size() != times.size())

@@ -86,7 +86,7 @@ Result<PlanRequest> request_of(const SearchArguments& a) {
         request.more.push_back(std::move(other));
     }
     request.global_batch = a.global_batch;
-    // A model preset says nothing of a batch: enough sequences for every GPU, 128 at least.
+    // A model preset has no batch: take enough sequences for every GPU, 128 at least.
     const auto& models = model_preset_names();
     if (a.global_batch == 0 && std::find(models.begin(), models.end(), a.model) != models.end())
         request.global_batch = std::max<std::int64_t>(128, cluster.world_size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll presets, plimsoll schema: what a plan may start from and what it may say.
+// plimsoll presets, plimsoll schema: the plans and models to start from, and the fields of a plan.
 #include "core/plan/presets.h"
 
 #include "app/cli/terminal/command.h"

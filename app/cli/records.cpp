@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll records: what a run recorded, for other tools.
+// plimsoll records: a run's records, for other tools.
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -34,12 +34,12 @@ Result<RecordFormat> format_of(const std::string& name) {
     return bad_input("--to is \"{}\"{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", "));
 }
 
-/// TensorBoard looks for files of that name in a folder.
+/// A file name that TensorBoard finds in a folder.
 std::filesystem::path event_file(const std::filesystem::path& folder, const std::string& run) {
     return folder / fmt::format("events.out.tfevents.0.{}", run);
 }
 
-/// What --to needs -o for; nothing where standard output will do.
+/// Why --to needs -o; nothing where standard output will do.
 std::optional<std::string> needs_output(RecordFormat format) {
     if (format == RecordFormat::TensorBoard)
         return "--to tensorboard needs a folder: give one with -o, and open it with tensorboard --logdir";
@@ -55,7 +55,7 @@ WandbRun wandb_run(const SeriesStore& store, const RunFolder& run) {
     offline.name = run.name();
     offline.started = first_time(store);
     if (auto plan = run.plan()) {
-        // The model's own fields too, which a plan with a preset leaves to it: they are what runs are compared by.
+        // Fields that the plan leaves to a preset are included, because runs are compared by them.
         const std::string preset = std::exchange(plan->model.preset, "");
         offline.config = to_json(*plan);
         if (!preset.empty()) offline.config["model"]["preset"] = preset;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll train: starts a run and shows how it goes until it ends.
+// plimsoll train: starts a run and shows its progress until it ends.
 #include <cstdlib>
 #include <optional>
 
@@ -70,7 +70,7 @@ int exit_code_of(const RunState& state) {
     return 0;
 }
 
-/// Keeps what the run took beside its estimate, for later estimates.
+/// Records the run's memory beside its estimate, for later estimates.
 std::string memory_line(const RunFolder& run) {
     const auto recorded = record_peak(run);
     if (!recorded || !*recorded) return "";
@@ -105,11 +105,11 @@ Result<int> watch_over(const RunFolder& run, const Plan& plan) {
 
 Result<int> train(TrainArguments& arguments) {
     PLIMSOLL_CHECK(parse_faults(arguments.faults));
-    // The workers read it.
+    // The workers read the variable.
     if (!arguments.faults.empty()) ::setenv("PLIMSOLL_INJECT", arguments.faults.c_str(), 1);
     PLIMSOLL_TRY(const auto found, plan_and_folder(arguments));
     const auto& [plan, folder] = found;
-    // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
+    // All checks come before the folder is made, so that a run that cannot start leaves nothing behind.
     PLIMSOLL_CHECK(check_start(plan, folder));
     PLIMSOLL_CHECK(find_worker());
     for (const std::string& warning : start_warnings(plan)) warn(warning);

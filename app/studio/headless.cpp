@@ -76,7 +76,7 @@ int run_headless(const Options& options) {
     const Result<Plan> plan = plan_of(options);
     if (!plan) return refuse(plan.error());
     const std::filesystem::path place = new_run_path(*plan);
-    // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
+    // All checks come before the folder is made, so that a run that cannot start leaves nothing behind.
     if (const Result<void> checked = check_start(*plan, place); !checked) return refuse(checked.error());
     if (const auto worker = find_worker(); !worker) return refuse(worker.error());
     for (const std::string& warning : start_warnings(*plan)) cli::warn(warning);

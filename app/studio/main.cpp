@@ -22,7 +22,7 @@ namespace {
 using plimsoll::studio::Options;
 
 bool has_display() {
-    // A platform that was asked for by name (offscreen, vnc) needs none.
+    // A platform chosen by name (offscreen, vnc) needs no display.
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
         if (!qEnvironmentVariableIsEmpty(name)) return true;
     return false;
@@ -37,7 +37,7 @@ plimsoll::ui::ThemeChoice theme_of(const Options& options) {
     return stored >= 0 && stored <= 2 ? static_cast<ThemeChoice>(stored) : ThemeChoice::System;
 }
 
-/// The offscreen platform remarks on every window what it cannot do; nobody can act on that.
+/// Hides the offscreen platform's remarks on missing abilities, on which nobody can act.
 void quiet_about_the_platform(QtMsgType type, const QMessageLogContext& context, const QString& message) {
     for (const char* remark : {"This plugin does not support", "QStandardPaths: XDG_RUNTIME_DIR not set"})
         if (message.startsWith(QLatin1String(remark))) return;

@@ -26,11 +26,11 @@ namespace {
 using plimsoll::engine::RankInfo;
 
 std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // it is set by a signal handler
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
 void on_stop_signal(int) { stop_requested = true; }
 
-/// Says what went wrong in one last line, then ends without destructors: threads of a broken group may still wait.
+/// Prints the error in one last line, then ends without destructors, since threads of a broken group may still wait.
 [[noreturn]] void end(int code, const std::string& last_line = "") {
     std::fflush(stdout);
     if (!last_line.empty()) fmt::print(stderr, "{}\n", last_line);
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
     bool store = false;
     int port = 0;
     std::string host = "127.0.0.1";
-    // Also without the name: torchrun takes --run for one of its own options.
+    // `run` without dashes as well: torchrun takes --run for one of its own options.
     app.add_option("run,--run", run, "Run folder that holds plan.json (or PLIMSOLL_RUN)");
     app.add_option("--timeout", timeout, "Seconds after which a silent rank is given up")
         ->capture_default_str()
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     if (dry) run_dry(dry_run);
     if (!adapter.empty()) merge(adapter, merged);
-    // The supervisor holds the other end of stdin, or names the run: a worker must not outlive it.
+    // A supervisor holds the other end of stdin, or names the run: a worker must not outlive its supervisor.
     const char* supervised = std::getenv("PLIMSOLL_RUN");
     if (supervised != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (store) serve(port, host);

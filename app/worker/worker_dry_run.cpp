@@ -39,7 +39,7 @@ Result<std::vector<std::vector<std::int64_t>>> routing_of(const Json& json, int 
 Result<Json> dry_run(const DryRunArguments& arguments) {
     const std::string text(std::istreambuf_iterator<char>(std::cin), {});
     PLIMSOLL_TRY(const auto json, parse_json(text, "the plan on standard input"));
-    // Either a plan, or a plan with what a real step found.
+    // Either a plan, or a plan with the routing of a real step.
     const bool with_routing = json.is_object() && json.contains("routing") && json.contains("plan");
     PLIMSOLL_TRY(const auto loaded,
                  plan_from_json(with_routing ? json.at("plan") : json, "the plan on standard input"));

@@ -7,8 +7,6 @@
 #include "core/plan/adapter.h"
 
 namespace plimsoll {
-namespace {}  // namespace
-
 ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_layer) {
     const auto& layout = plan.layout;
     ShardedBuffers buffers;

@@ -15,8 +15,6 @@
 
 namespace plimsoll {
 
-namespace {}  // namespace
-
 StepFlops step_flops(const Plan& plan, bool causal) {
     Plan whole = plan;
     whole.numerics.attention = causal ? Attention::Flash : Attention::Eager;

@@ -22,9 +22,9 @@ public:
 
     void start();
     const std::optional<Machine>& machine() const { return machine_; }
-    /// What, amount.
+    /// Rows of fact and amount.
     QList<TextRow> rows() const;
-    /// "two GPUs of this machine" …: name of the button that plans for it.
+    /// "two GPUs of this machine" …: name of the button that plans for the machine.
     QString planName() const;
     /// Puts the plan on this machine as one step: its GPUs where it has any, else CPU ranks.
     void planFor(PlanModel& model) const;

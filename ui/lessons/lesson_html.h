@@ -6,10 +6,10 @@
 
 namespace plimsoll::ui {
 
-/// One column, the titles.
+/// Rows of one column, the titles.
 QList<TextRow> lessonRows(const std::vector<Lesson>& lessons);
 
-/// The whole lesson as rich text: arithmetic, tables, what is right and wrong.
+/// The whole lesson as rich text: arithmetic, tables, and the right and wrong parts of the figure.
 QString lessonHtml(const Lesson& lesson, const LessonColours& colours);
 
 }  // namespace plimsoll::ui

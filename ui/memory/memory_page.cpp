@@ -23,7 +23,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int soonMs = 400;  // typing goes on meanwhile
+constexpr int soonMs = 400;  // typing may go on in this time
 constexpr int mostStanding = 60;
 constexpr int mostStages = 256;
 

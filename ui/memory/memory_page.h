@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Memory page: a dry run of one rank, its memory through the step, and what stands at the peak.
+// The Memory page: a dry run of one rank, its memory through the step, and the blocks at the peak.
 #pragma once
 
 #include <QTimer>

@@ -61,7 +61,7 @@ private:
         return colours_[ganttColourOf(timed.op.kind)][static_cast<std::size_t>(timed.op.micro_batch % ganttShades)];
     }
 
-    /// Each column has the mean colour of what runs in it.
+    /// Each column gets the mean colour of its operations.
     void drawMerged(double top, Ops ops) {
         const auto columns = static_cast<std::size_t>(image_.width());
         struct Mix {

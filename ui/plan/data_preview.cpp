@@ -27,7 +27,7 @@ DataFacts readDataFacts(const Data& data, std::uint64_t seed) {
     facts.samplesPerEpoch =
         static_cast<qint64>(SampleOrder(corpus->train_size, data.sequence_length, seed).samples_per_epoch());
     facts.beginning = QString::fromStdString(corpus->text);
-    // The cut may have gone through a character of several bytes.
+    // The cut may fall within a character of several bytes.
     if (corpus->size > previewBytes)
         while (facts.beginning.endsWith(QChar::ReplacementCharacter)) facts.beginning.chop(1);
     return facts;

@@ -12,9 +12,9 @@
 namespace plimsoll::ui {
 
 struct DataFacts {
-    QString problem;  ///< why it cannot be read; then nothing else holds
+    QString problem;  ///< why the text cannot be read; then the other members mean nothing
     QString name;
-    qint64 bytes = 0;  ///< tokens too: the tokenizer is byte-level
+    qint64 bytes = 0;  ///< also the number of tokens: the tokenizer is byte-level
     qint64 documents = 0;
     qint64 trainBytes = 0;
     qint64 samplesPerEpoch = 0;
@@ -26,7 +26,7 @@ class DataPreview : public QObject {
 public:
     using QObject::QObject;
 
-    /// Reads again where path, sequence length, validation share or seed differ from the last time.
+    /// Reads the text again where path, sequence length, validation share or seed have changed.
     void show(const Data& data, std::uint64_t seed);
     bool isLoading() const { return reading_.isBusy(); }
     const DataFacts& facts() const { return facts_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A layout that was found in sentences, beside the plan's own, and two of them side by side.
+// A found layout in sentences and beside the plan's own, and two layouts side by side.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A layout in full: where its time goes, its memory against the waterline, what it is beside the plan's own.
+// A layout in full: its time by part, its memory against the waterline, and a comparison with the plan's own.
 #pragma once
 
 #include <QPushButton>

@@ -40,7 +40,7 @@ std::vector<std::int64_t>* valuesOf(Choices& choices, PlannerField field) {
     }
 }
 
-/// Without spaces and the locale's separators.
+/// The text without spaces and the locale's separators.
 QString plainNumber(const QString& typed) {
     QString plain = typed.simplified();
     const QLocale locale;
@@ -127,7 +127,7 @@ Result<void> readPositive(const QString& typed, const char* what, double most, d
     return {};
 }
 
-/// What an empty list of choices stands for.
+/// The options that an empty list of choices means.
 std::vector<bool> standard(PlannerSet set) {
     std::vector<bool> all(static_cast<std::size_t>(plannerSetOptions(set).size()), true);
     if (set == PlannerSet::Schedule)

@@ -22,7 +22,7 @@ QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& n
     button->setAccessibleName(name);
     button->setToolTip(tip);
     button->setStyleSheet(QStringLiteral("QToolButton { padding: 0 6px; border-radius: 4px; }"));
-    button->setFocusPolicy(Qt::NoFocus);  // the plot's keys do the same
+    button->setFocusPolicy(Qt::NoFocus);  // the plot's keys do the same work
     button->setFont(uiFont(-1.5));
     button->setCursor(Qt::ArrowCursor);
     button->hide();

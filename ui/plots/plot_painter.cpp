@@ -58,7 +58,7 @@ PlotPainter::PlotPainter(const PlotContent& content, const StepAxis& axis, const
 }
 
 void PlotPainter::joinEdges(Drawn& drawn, const Pyramid& data) const {
-    // Where the range begins or ends between two points the line runs on to its edge.
+    // Where the range begins or ends between two points, the line continues to the edge.
     const auto join = [&](Column& column, double step) {
         const std::size_t after = data.lower_bound(step);
         if (!column.empty || after == 0 || after == data.size()) return;
@@ -82,7 +82,7 @@ void PlotPainter::addPoints(Drawn& drawn, const Pyramid& data) const {
         end = std::min(end + 2, data.size());
         for (std::size_t i = begin; i < end; ++i) add(xOf(static_cast<double>(data.step(i))), data.value(i));
     } else {
-        // Smooth curves of many points: what the columns hold of them.
+        // Smooth curves of many points: drawn from the columns' first, lowest, highest and last values.
         for (std::size_t i = 0; i < drawn.columns.size(); ++i) {
             const Column& c = drawn.columns[i];
             const double x = frame_.left() + (static_cast<double>(i) + 0.5) / ratio_;

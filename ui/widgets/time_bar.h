@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the time of a step goes: one stacked bar by part, the names under it.
+// The time of a step by part: one stacked bar, the names under it.
 #pragma once
 
 #include "ui/waterline/time_parts.h"
@@ -8,7 +8,7 @@
 
 namespace plimsoll::ui {
 
-/// Computing is green, links are blue, waiting is hatched, what is done twice orange.
+/// Computing is green, links are blue, waiting is hatched, recomputation orange.
 QColor timePartColour(const Theme& theme, TimePart part);
 
 class TimeBar : public Chart {
@@ -19,7 +19,7 @@ public:
     /// Drawn against `whole` seconds; 0: the step fills the width.
     void setTime(const StepTime& time, Seconds whole = 0);
     const StepTime& time() const { return time_; }
-    /// Where a part is drawn; empty for one that takes no time.
+    /// The rectangle of a part; empty for a part that takes no time.
     QRectF segment(TimePart part) const;
 
     void writeTable(TableText& table) const override;

@@ -30,7 +30,7 @@ Result<Plan> base_plan(BenchArguments& arguments) {
         return bad_input("--rounds is {}: 1 to 1,000 are allowed", arguments.rounds);
     }
     return arguments.plan.load([&](Plan plan) -> Result<Plan> {
-        // A set brings its model; a plan that was asked for is taken as it is.
+        // A set brings its own model, unless a plan was named.
         if (!arguments.plan.named() && !arguments.plan.word.empty()) {
             auto of_set = with_settings(plan, settings_of_set(arguments.plan.word));
             if (!of_set) return of_set;

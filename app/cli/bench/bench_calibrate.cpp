@@ -22,8 +22,8 @@ namespace plimsoll::cli {
 
 namespace {
 
-/// What the rates are told apart by: product sizes, sequence, layers, number of steps, ranks that talk. The last two
-/// are not fitted to but predicted.
+/// Runs that separate the rates: product sizes, sequence, layers, number of steps, ranks that communicate. The last two
+/// are not fitted but predicted.
 constexpr std::pair<const char*, const char*> runs[] = {
     {"small", "model.hidden_size=128 model.ffn_hidden_size=344"},
     {"wide", "model.hidden_size=384 model.ffn_hidden_size=1024 model.num_heads=6 model.num_kv_heads=6"},
@@ -54,7 +54,7 @@ Result<std::vector<Variant>> variants_on(const CalibrateArguments& arguments) {
     const auto ranks = probe_machine().gpus.size();
     for (const auto& [name, settings] : runs) {
         PLIMSOLL_TRY(auto variant, make_variant(short_run, name, settings));
-        // One GPU cannot talk to itself.
+        // One GPU has no other GPU to communicate with.
         if (arguments.gpu != "cpu" && variant.plan.layout.world_size() > static_cast<std::int64_t>(ranks)) continue;
         variants.push_back(std::move(variant));
     }

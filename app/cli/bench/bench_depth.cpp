@@ -41,7 +41,7 @@ const std::vector<std::pair<std::string, std::string>> usual{
     {"pre, guide's init", "model.init=guide"},
 };
 
-/// One variant at one depth, at the rate that came out best.
+/// One variant at one depth, at the best rate found.
 struct DepthRow {
     std::string variant;
     std::int64_t layers = 0;
@@ -49,7 +49,7 @@ struct DepthRow {
     std::vector<double> at_start, at_end;  ///< gradient norms by layer
     double perplexity = std::numeric_limits<double>::quiet_NaN();
     Seconds step = 0;
-    std::string failure;  ///< why no rate came through
+    std::string failure;  ///< why the run failed at every rate
 
     bool through() const { return std::isfinite(perplexity); }
 };
@@ -98,7 +98,7 @@ Plan study_plan(const Plan& base, const BenchDepthArguments& arguments, std::int
     return plan;
 }
 
-/// The norm of the first layer's gradient against the last one's.
+/// The norm of the first layer's gradient / that of the last layer's.
 std::string spread(const std::vector<double>& norms) {
     if (norms.empty()) return "";
     return norms.back() > 0 ? fmt::format("{:.2g}", norms.front() / norms.back()) : "none";
@@ -133,7 +133,7 @@ std::string plots(const std::vector<DepthRow>& rows, std::int64_t layers) {
         "log10 of the gradient norm by layer, of {} layers, at the start (blue) and after the run (orange):\n", layers);
     for (const DepthRow& row : rows) {
         if (row.layers != layers || row.at_start.empty()) continue;
-        // Behind an output head that begins at 0 no layer has a gradient at first.
+        // Behind an output head that starts at 0, no layer has a gradient at first.
         const auto line = [](const std::vector<double>& norms) {
             Pyramid points;
             for (std::size_t i = 0; i < norms.size(); ++i) {
@@ -152,7 +152,7 @@ std::string plots(const std::vector<DepthRow>& rows, std::int64_t layers) {
     return text;
 }
 
-/// Of Sandwich-LN against Pre-LN, beside what is quoted for it.
+/// The results of Sandwich-LN against Pre-LN, beside the quoted ones.
 std::string beside_the_guide(const std::vector<DepthRow>& rows) {
     std::string text;
     for (const DepthRow& sandwich : rows) {

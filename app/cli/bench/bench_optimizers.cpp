@@ -25,7 +25,7 @@ struct BenchOptimizersArguments {
     bool json = false;
 };
 
-/// Where the search for its rate begins.
+/// An optimizer and the rate at which its search begins.
 struct Contender {
     std::string name;
     OptimizerKind kind;
@@ -39,7 +39,7 @@ constexpr int most_rates = 7;
 
 struct Trial {
     double rate = 0;
-    double validation_loss = std::numeric_limits<double>::infinity();  ///< infinite: it diverged
+    double validation_loss = std::numeric_limits<double>::infinity();  ///< infinite: the run diverged
     Pyramid loss;                                                      ///< over tokens
 };
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Gone at the end, whatever happened.
+/// A folder that is removed at the end in any case.
 class TemporaryFolder {
 public:
     static Result<TemporaryFolder> make() {

@@ -31,7 +31,7 @@ const std::vector<PlotSpec>& plot_specs() {
     return specs;
 }
 
-/// The series of a plot that hold something, those of other ranks as well where it shows every rank.
+/// The series of a plot that hold points, from other ranks as well where the plot shows every rank.
 std::vector<PlotLine> lines_of(const SeriesStore& store, const PlotSpec& spec) {
     std::vector<PlotLine> lines;
     for (const auto& [name, points] : store.series()) {

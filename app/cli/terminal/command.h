@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every subcommand is: options that are read by CLI11, and one function that does the work.
+// The common shape of subcommands: options that CLI11 reads, and one function that does the work.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@
 
 namespace plimsoll::cli {
 
-/// The work of the subcommand that was called: gives the exit code, or the error that it ends with.
+/// The work of the chosen subcommand: gives the exit code, or the error that ends the program.
 using Work = std::function<Result<int>()>;
 
 /// Makes a subcommand with --help and --version.

@@ -25,7 +25,7 @@ const Settings common{"model.num_layers=4", "model.hidden_size=128", "model.num_
                       "model.vocab_size=256", "layout.micro_batch=8", "data.sequence_length=128", "cluster.gpu=cpu",
                       "layout.dp=2", "training.steps=2", "training.sample_every=0", "training.validate_every=0",
                       "training.checkpoint_every=0", "training.threads=1", "lr.warmup_steps=0",
-                      // A router that learns may send every token the same way, which the closed form does not expect.
+                      // A learning router may send every token the same way, which the closed form does not expect.
                       "optimizer.lr=1e-6"};
 
 const std::vector<std::pair<std::string, Settings>> families{
@@ -43,7 +43,7 @@ struct Combination {
     Settings settings;
 };
 
-/// What trains: all weights, or adapters, which know neither ZeRO-3 nor recompute mlp.
+/// The trained parameters: all weights, or adapters, which support neither ZeRO-3 nor recompute mlp.
 const std::vector<Combination> trained{
     {"", {}},
     {" LoRA", {"adapter.rank=8"}},
@@ -60,7 +60,7 @@ std::vector<Combination> combinations() {
                 for (const std::string recompute : {"none", "selective", "full", "mlp"}) {
                     for (int zero = 0; zero <= 3; ++zero) {
                         if (adapters && (recompute == "mlp" || zero % 2 == 1)) continue;
-                        // Some of the rest, so that all of it takes minutes.
+                        // Only some of the remaining combinations, so that all take minutes.
                         if (adapters && recompute == "selective") continue;
                         // The closed form is some percent low for experts in 8 bits.
                         if (what.ends_with("packed") && (family == "mixtral" || recompute != "none" || zero > 0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll validate memory: estimates beside peaks that were measured.
+// plimsoll validate memory: estimates beside measured peaks.
 #include "app/cli/validate/validate_memory.h"
 
 #include <cmath>

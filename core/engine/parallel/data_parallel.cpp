@@ -19,9 +19,9 @@ DataParallel::DataParallel(std::vector<ParallelParameter> parameters, Collective
       buckets_(std::move(parameters), ranks.rank(), ranks.world_size(), options),
       shards_(buckets_, ranks),
       gathering_(buckets_, ranks),
-      noise_(buckets_),
+      own_squares_(buckets_),
       reduction_(buckets_, ranks, [this](const Bucket& bucket) {
-          if (ranks_.world_size() > 1) noise_.add(bucket);
+          if (ranks_.world_size() > 1) own_squares_.add(bucket);
       }) {}
 
 Result<void> DataParallel::broadcast_parameters() {

@@ -12,7 +12,7 @@
 #include "core/engine/parallel/buckets.h"
 #include "core/engine/parallel/gather_and_release.h"
 #include "core/engine/parallel/gradient_reduction.h"
-#include "core/engine/parallel/noise_meter.h"
+#include "core/engine/parallel/own_squares.h"
 #include "core/engine/parallel/shards.h"
 
 namespace plimsoll::engine {
@@ -53,8 +53,8 @@ public:
     const Shards& shards() const { return shards_; }
     GatherAndRelease& gathering() { return gathering_; }
     /// Sees each bucket before it is sent, in a group of several ranks.
-    NoiseMeter& noise() { return noise_; }
-    const NoiseMeter& noise() const { return noise_; }
+    OwnSquares& own_squares() { return own_squares_; }
+    const OwnSquares& own_squares() const { return own_squares_; }
 
     /// The parameter_store of the options.
     StateStore* parameter_store() const { return buckets_.options().parameter_store.get(); }
@@ -70,7 +70,7 @@ private:
     Buckets buckets_;
     Shards shards_;
     GatherAndRelease gathering_;
-    NoiseMeter noise_;
+    OwnSquares own_squares_;
     GradientReduction reduction_;
 };
 

@@ -123,9 +123,9 @@ void GradientSizes::measure_noise(bool on) {
         if (!parameter.expert) counts.push_back(counts_for_noise(parameter));
     }
     if (on) {
-        parameters_.noise().start(std::move(counts));
+        parameters_.own_squares().start(std::move(counts));
     } else {
-        parameters_.noise().stop();
+        parameters_.own_squares().stop();
     }
     measures_noise_ = on;
     backwards_ = 0;
@@ -134,7 +134,8 @@ void GradientSizes::measure_noise(bool on) {
 /// Without other data-parallel ranks the first micro-batch's gradient is the small batch.
 void GradientSizes::before_backward() {
     if (!measures_noise_ || backwards_++ != 1) return;
-    if (stages_.mesh().data().world_size() == 1 && stages_.plan().layout.zero_stage < 2) parameters_.noise().add_all();
+    if (stages_.mesh().data().world_size() == 1 && stages_.plan().layout.zero_stage < 2)
+        parameters_.own_squares().add_all();
 }
 
 Result<std::pair<NormSample, NormSample>> GradientSizes::noise_samples(double inv_scale) const {
@@ -149,7 +150,7 @@ Result<std::pair<NormSample, NormSample>> GradientSizes::noise_samples(double in
     for (const double square : squared_norms(gradients)) big += square;
     // What several tensor-parallel ranks hold is measured by each of them, and counts once.
     Tensor sums =
-        torch::tensor({parameters_.noise().squares(), big}, torch::dtype(torch::kFloat64)).to(stages_.device());
+        torch::tensor({parameters_.own_squares().sum(), big}, torch::dtype(torch::kFloat64)).to(stages_.device());
     PLIMSOLL_CHECK(stages_.mesh().world().all_reduce_sum(sums)->wait());
     const Tensor host = host_values(sums);
     const Layout& layout = stages_.plan().layout;

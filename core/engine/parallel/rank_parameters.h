@@ -68,7 +68,7 @@ public:
     std::size_t bucket_count() const;
     std::size_t overlapped_buckets() const;
     /// The meter of all parameters but the experts.
-    NoiseMeter& noise() const { return dense_->noise(); }
+    OwnSquares& own_squares() const { return dense_->own_squares(); }
 
 private:
     /// Parameters of one group, and their rows of all().

@@ -1,171 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train/train_loop.h"
 
-#include <algorithm>
-#include <chrono>
-#include <optional>
-
 #include "core/engine/memory/memory_counter.h"
-#include "core/engine/memory/memory_recorder.h"
+#include "core/engine/train/announcement.h"
+#include "core/engine/train/find_bad_numbers.h"
+#include "core/engine/train/step_memory.h"
 
 namespace plimsoll::engine {
-
-namespace {
-
-class Stopwatch {
-public:
-    Seconds seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
-private:
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
 
 TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
                      const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator,
                      torch::Device device)
     : plan_(plan),
-      options_(options),
       corpus_(corpus),
       mesh_(mesh),
-      collectives_(mesh.world()),
-      recorder_(recorder),
       accelerator_(accelerator),
-      device_(device),
       batches_(corpus, plan, mesh.position().dp, static_cast<int>(plan.layout.dp), device),
       model_(plan, mesh, schedule, device),
       pipeline_(plan, model_, schedule),
-      scaler_(plan.numerics),
-      guard_(plan.guard),
-      faults_(options.faults, plan, mesh) {
+      faults_(options.faults, plan, mesh),
+      ranks_(mesh.world(), device, options.stop),
+      reporter_(plan, mesh, recorder, accelerator),
+      trained_(plan, model_),
+      checkpoints_(plan, options.run, trained_, ranks_, reporter_),
+      response_(plan, checkpoints_, reporter_,
+                [this](const StepRecord& step) {
+                    return find_bad_numbers(plan_, model_, pipeline_, batches_, step.samples, step.loss);
+                }),
+      evaluation_(plan, mesh, batches_, model_, pipeline_, ranks_, reporter_),
+      noise_(plan),
+      range_test_(plan),
+      stepper_({.plan = plan,
+                .mesh = mesh,
+                .batches = batches_,
+                .model = model_,
+                .pipeline = pipeline_,
+                .faults = faults_,
+                .response = response_,
+                .noise = noise_,
+                .accelerator = accelerator,
+                .stop = options.stop}) {
     if (!faults_.any()) return;
     model_.context().probe->look = [this](std::int32_t layer, const torch::Tensor& output) {
         return faults_.spoil(layer, output);
     };
 }
 
-Result<TrainOutcome> TrainLoop::run() {
-    while (updates_ < plan_.training.steps) {
-        PLIMSOLL_TRY(const auto done, watched_step());
-        PLIMSOLL_CHECK(record(done));
-        PLIMSOLL_CHECK(respond(done));
-        if (done.applied && !done.stop) {
-            PLIMSOLL_CHECK(periodic());
-        }
-        if (range_test_over(done)) break;
-        if (done.stop && updates_ < plan_.training.steps) {
-            PLIMSOLL_CHECK(save());
-            PLIMSOLL_CHECK(tell("stop", fmt::format("Stopped after step {}, with a checkpoint.", updates_)));
-            return TrainOutcome::Stopped;
-        }
+Result<void> TrainLoop::restore() {
+    if (auto placed = trained_.place(); !placed) return placed;
+    const auto choice = checkpoints_.choose();
+    if (!choice) return tl::unexpected(choice.error());
+    if (choice->step) {
+        const auto loaded = checkpoints_.load(*choice->step);
+        if (!loaded) return tl::unexpected(loaded.error());
+        position_ = response_.restore(*loaded);
+    } else if (auto begun = trained_.begin(); !begun) {
+        return begun;
     }
-    PLIMSOLL_CHECK(tell_noise_scale());
-    PLIMSOLL_CHECK(tell_range_test());
-    PLIMSOLL_CHECK(save());
-    PLIMSOLL_CHECK(tell("end", fmt::format("Finished {} steps; the last loss was {:.3f}.", updates_, last_loss_)));
+    if (auto told = announce(choice->step, choice->damaged); !told) return told;
+    // A rollback needs somewhere to go.
+    return response_.rolls_back() && !choice->step ? save() : Result<void>();
+}
+
+Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const std::vector<std::string>& damaged) {
+    for (const std::string& each : damaged) {
+        auto told =
+            reporter_.tell(position_.updates, "damaged", fmt::format("A damaged checkpoint was passed over: {}", each));
+        if (!told) return told;
+    }
+    const torch::Device device = model_.device();
+    return engine::announce(
+        reporter_, plan_, corpus_,
+        {.device = device.str(),
+         .device_for_person = accelerator_ != nullptr ? accelerator_->describe(device.index()) : "CPU",
+         .buckets = model_.parameters().bucket_count(),
+         .world_size = mesh_.world().world_size(),
+         .resumed_from = resumed_from,
+         .position = position_});
+}
+
+Result<TrainOutcome> TrainLoop::run() {
+    while (position_.updates < plan_.training.steps) {
+        const auto done = watched_step();
+        if (!done) return tl::unexpected(done.error());
+        last_loss_ = done->loss;
+        if (auto recorded = record(*done); !recorded) return tl::unexpected(recorded.error());
+        const auto goes_on = response_.respond(*done, position_after(*done, plan_));
+        if (!goes_on) return tl::unexpected(goes_on.error());
+        position_ = *goes_on;
+        if (done->applied && !done->stop) {
+            if (auto kept = periodic(); !kept) return tl::unexpected(kept.error());
+        }
+        if (range_test_.over(*done)) break;
+        if (done->stop && position_.updates < plan_.training.steps) return stop();
+    }
+    return finish();
+}
+
+Result<TrainOutcome> TrainLoop::stop() {
+    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
+    auto told = reporter_.tell(position_.updates, "stop",
+                               fmt::format("Stopped after step {}, with a checkpoint.", position_.updates));
+    if (!told) return tl::unexpected(told.error());
+    return TrainOutcome::Stopped;
+}
+
+Result<TrainOutcome> TrainLoop::finish() {
+    const std::int64_t updates = position_.updates;
+    if (auto told = noise_.tell(reporter_, updates); !told) return tl::unexpected(told.error());
+    if (auto told = range_test_.tell(reporter_, updates); !told) return tl::unexpected(told.error());
+    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
+    auto told = reporter_.tell(updates, "end",
+                               fmt::format("Finished {} steps; the last loss was {:.3f}.", updates, last_loss_));
+    if (!told) return tl::unexpected(told.error());
     return TrainOutcome::Finished;
 }
 
-/// The second step on a CPU is written down, allocation by allocation.
-Result<TrainLoop::Step> TrainLoop::watched_step() {
+/// The second step on a CPU is written down, allocation by allocation: steps before it make what stays.
+Result<StepRecord> TrainLoop::watched_step() {
     mark_memory();
-    if (++steps_taken_ != 2 || accelerator_ != nullptr) return step();
-    const CategoryBytes standing = memory_by_category();
-    std::optional<MemoryRecorder> recorder(std::in_place);
-    recorder->watch_ops();
-    const RoutingLog routing;
-    auto done = step();
-    MemoryTrace trace = std::move(recorder->trace());
-    recorder.reset();
+    if (++steps_taken_ != 2 || accelerator_ != nullptr) return stepper_.take(position_);
+    StepMemoryWatch watch;
+    auto done = stepper_.take(position_);
+    const StepMemory memory = watch.finish();
     if (!done) return done;
-    PLIMSOLL_CHECK(record_memory(std::move(trace), standing, routing.counts()));
+    auto told = reporter_.record_memory(position_after(*done, plan_).updates, memory);
+    if (!told) return tl::unexpected(told.error());
     return done;
 }
 
-Result<TrainLoop::Step> TrainLoop::step() {
-    const Stopwatch watch;
-    const Seconds waited = collectives_.waited();
-    Step step;
-    pass_over_left_out();
-    step.number = updates_ + 1;
-    step.samples = samples_;
-    step.lr = learning_rate(plan_, updates_) * guard_.lr_factor();
-    step.scale = scaler_.scale();
-    if (faults_.any()) faults_.begin_step(step.number, step.samples);
-    const bool measures = measures_noise(step.number);
-    if (measures) model_.sizes().measure_noise(true);
-    PLIMSOLL_CHECK(forward_backward(step));
-    if (measures) {
-        PLIMSOLL_CHECK(add_noise_sample(step));
+Result<void> TrainLoop::record(const StepRecord& step) {
+    if (plan_.layout.pp > 1 && reporter_.looks_closer(step.number)) {
+        auto told = reporter_.record_pipeline(step.number, pipeline_.times(), model_.chunks() > 1);
+        if (!told) return told;
     }
-    PLIMSOLL_CHECK(update(step));
-    if (accelerator_ != nullptr) accelerator_->synchronize();
-    step.seconds = watch.seconds();
-    step.wait_seconds = collectives_.waited() - waited;
-    return step;
+    return reporter_.record(step, noise_.value_at(step.number));
 }
 
-Result<void> TrainLoop::forward_backward(Step& step) {
-    const Layout& layout = plan_.layout;
-    // Ranks with other parts of the sequence or the batch have as many tokens each.
-    const double share = 1.0 / static_cast<double>(layout.accumulation * layout.dp * layout.cp);
-    const bool speaks = mesh_.tensor().rank() == 0;
-    // All have to stop after the same step.
-    torch::Tensor status = torch::zeros({step_status_numbers}, torch::dtype(torch::kFloat64).device(device_));
-    std::shared_ptr<Work> status_sum;
-    const auto send_status = [&](const StepLosses& losses) {
-        if (speaks && losses.loss.defined()) status[0] += losses.loss * share;
-        if (options_.stop != nullptr && options_.stop->load()) status[1] += 1;
-        if (speaks) status[2] += losses.router * share;
-        if (speaks) status[3] += losses.z * share;
-        status_sum = collectives_.all_reduce_sum(status);
-    };
-
-    StepSettings settings;
-    settings.loss_scale = step.scale * faults_.loss_factor();
-    if (layout.pp == 1) settings.before_last_backward = send_status;  // travels while backward computes
-    const auto batch = [&](std::int64_t k) {
-        const Stopwatch watch;
-        Batch cut = batches_.micro_batch(samples_, k);
-        step.data_seconds += watch.seconds();
-        return cut;
-    };
-    const auto losses = pipeline_.step(batch, settings);
-    samples_ += static_cast<std::uint64_t>(layout.global_batch());
-    if (!losses) return tl::unexpected(losses.error());
-    if (!status_sum) send_status(*losses);
-    if (auto summed = status_sum->wait(); !summed) return summed;
-    const torch::Tensor host = status.to(torch::kCPU);
-    step.loss = host[0].item<double>();
-    step.stop = host[1].item<double>() > 0;
-    step.router_loss = host[2].item<double>();
-    step.z_loss = host[3].item<double>();
-    return {};
-}
-
-/// Gradients and loss are the same on all ranks here, so that all decide alike.
-Result<void> TrainLoop::update(Step& step) {
-    begin_memory_phase("optimizer");
-    PLIMSOLL_TRY(auto norms, model_.sizes().norms(1 / step.scale));
-    step.norms = std::move(norms);
-    judge(step);
-    last_loss_ = step.loss;
-    if (!step.applied) {
-        ++skipped_in_a_row_;
-        return {};
+Result<void> TrainLoop::periodic() {
+    const std::int64_t updates = position_.updates;
+    const bool last = updates == plan_.training.steps;
+    const auto due = [&](std::int64_t every) { return every > 0 && (last || updates % every == 0); };
+    if (due(plan_.training.validate_every)) {
+        if (auto done = evaluation_.validate(updates); !done) return done;
     }
-    static_cast<void>(scaler_.update(false));  // only an overflow can fail
-    const double divisor = scaler_.divisor(step.scale);
-    const double norm = step.norms.global * (step.scale / divisor);
-    const bool by_tensor = plan_.optimizer.clip_rule == ClipRule::AdaGc;
-    if (auto clipped = model_.sizes().clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
-    double clip = by_tensor ? 1 : clip_factor(norm, plan_.optimizer.clip);
-    if (step.decision.clip_to > 0) clip = std::min(clip, clip_factor(norm, step.decision.clip_to));
-    if (auto stepped = model_.step(step.lr, 1 / divisor, clip); !stepped) return stepped;
-    ++updates_;
-    skipped_in_a_row_ = 0;
-    return {};
+    if (due(plan_.training.sample_every)) {
+        if (auto done = evaluation_.sample(updates); !done) return done;
+    }
+    return due(plan_.training.checkpoint_every) ? save() : Result<void>();
 }
 
 }  // namespace plimsoll::engine

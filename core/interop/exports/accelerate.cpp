@@ -114,7 +114,7 @@ Result<ExportedText> accelerate_fsdp(const Plan& plan) {
             out.notes.push_back("FSDP offloads parameters and optimizer together, to the host only.");
         }
     } else {
-        out.notes.push_back("Stage 0 is plain data accelerate_parallelism: no fsdp_config is written.");
+        out.notes.push_back("Stage 0 is plain data parallelism: no fsdp_config is written.");
     }
     if (layout.tp > 1 || layout.cp > 1) json["parallelism_config"] = accelerate_parallelism(plan);
     if (layout.recompute == Recompute::Selective || layout.recompute == Recompute::Mlp || layout.recompute_every > 1) {

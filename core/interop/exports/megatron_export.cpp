@@ -110,22 +110,22 @@ void megatron_recompute(CommandLine& line, const Layout& layout, Notes& notes) {
         case Recompute::None:
             return;
         case Recompute::Full:
-            line.option("--megatron_recompute-granularity", "full")
-                .option("--megatron_recompute-method", "uniform")
-                .option("--megatron_recompute-num-layers", std::int64_t{1});
+            line.option("--recompute-granularity", "full")
+                .option("--recompute-method", "uniform")
+                .option("--recompute-num-layers", std::int64_t{1});
             break;
         case Recompute::Selective:
-            line.option("--megatron_recompute-granularity", "selective");
+            line.option("--recompute-granularity", "selective");
             break;
         case Recompute::Mlp:
-            line.option("--megatron_recompute-granularity", "selective")
-                .words("--megatron_recompute-modules layernorm mlp");
+            line.option("--recompute-granularity", "selective")
+                .words("--recompute-modules layernorm mlp");
             break;
     }
     if (layout.recompute_every > 1 || layout.recompute_stages > 0) {
         notes.push_back(fmt::format(
-            "layout.recompute_every and recompute_stages are not in {}: --megatron_recompute-method block with "
-            "--megatron_recompute-num-layers recomputes the first layers of each stage.",
+            "layout.recompute_every and recompute_stages are not in {}: --recompute-method block with "
+            "--recompute-num-layers recomputes the first layers of each stage.",
             megatron_name));
     }
 }
@@ -174,9 +174,9 @@ void megatron_optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
         .number("--clip-grad", wanted.clip);
     if (plan.layout.offload_optimizer != Offload::None) {
         // The offload is part of the precision-aware optimizer, which is part of the distributed optimizer.
-        line.flag("--megatron_optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
+        line.flag("--optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
         if (plan.layout.offload_optimizer == Offload::Nvme) {
-            notes.push_back(fmt::format("Offload to NVMe is not in {}: the megatron_optimizer goes to host memory.",
+            notes.push_back(fmt::format("Offload to NVMe is not in {}: the optimizer goes to host memory.",
                                         megatron_name));
         }
     }

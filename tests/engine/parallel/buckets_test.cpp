@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/engine/parallel/noise_meter.h"
+#include "core/engine/parallel/own_squares.h"
 
 namespace plimsoll::engine {
 namespace {
@@ -105,20 +105,20 @@ TEST(BucketLayouts, EachStageKeepsWhatItNeeds) {
     }
 }
 
-TEST(NoiseMeter, SumsSquaresOfWhatCountsWhileItIsOn) {
+TEST(OwnSquares, SumsSquaresOfWhatCountsWhileItIsOn) {
     Buckets buckets({parameter("a", 2), parameter("b", 3), parameter("c", 4)}, 0, 1, of_stage(0));
     for (Slot& slot : buckets.slots()) slot.gradient.fill_(slot.parameter.name == "a" ? 10 : 2);
-    NoiseMeter meter(buckets);
-    meter.add_all();
-    EXPECT_EQ(meter.squares(), 0);
-    meter.start({false, true, true});
-    meter.add_all();
-    EXPECT_DOUBLE_EQ(meter.squares(), 7 * 4);
-    meter.add(buckets.all().front());
-    EXPECT_DOUBLE_EQ(meter.squares(), 2 * 7 * 4);
-    meter.stop();
-    meter.add_all();
-    EXPECT_EQ(meter.squares(), 0);
+    OwnSquares own(buckets);
+    own.add_all();
+    EXPECT_EQ(own.sum(), 0);
+    own.start({false, true, true});
+    own.add_all();
+    EXPECT_DOUBLE_EQ(own.sum(), 7 * 4);
+    own.add(buckets.all().front());
+    EXPECT_DOUBLE_EQ(own.sum(), 2 * 7 * 4);
+    own.stop();
+    own.add_all();
+    EXPECT_EQ(own.sum(), 0);
 }
 
 }  // namespace

@@ -11,23 +11,23 @@
 namespace plimsoll::engine {
 
 /// Sums the squares of gradients while it is on. Threads of the autograd engine may call add().
-class NoiseMeter {
+class OwnSquares {
 public:
-    explicit NoiseMeter(const Buckets& buckets) : buckets_(buckets) {}
+    explicit OwnSquares(const Buckets& buckets) : buckets_(buckets) {}
 
     /// Starts a sum at 0. `counts` tells which parameters are summed, by index among those that train.
     void start(std::vector<bool> counts);
     void stop();
-    /// Adds the gradients that the bucket holds now; does nothing while the meter is off.
+    /// Adds the gradients that the bucket holds now; does nothing while it is off.
     void add(const Bucket& bucket);
     void add_all();
-    double squares() const { return squares_; }
+    double sum() const { return sum_; }
 
 private:
     const Buckets& buckets_;
     std::mutex mutex_;
     std::optional<std::vector<bool>> counts_;
-    double squares_ = 0;
+    double sum_ = 0;
 };
 
 }  // namespace plimsoll::engine

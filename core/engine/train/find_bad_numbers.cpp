@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/train/bad_numbers.h"
+#include "core/engine/train/find_bad_numbers.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/allocator/memory_trace.h"
 
@@ -111,6 +112,17 @@ Result<std::optional<BadNumbers>> find_bad_forward(const Plan& plan, Distributed
         break;
     }
     return agree(found, model.context().mesh->world(), model.device());
+}
+
+Result<std::optional<BadNumbers>> find_bad_numbers(const Plan& plan, DistributedModel& model, Pipeline& pipeline,
+                                                   const BatchSource& source, std::uint64_t samples, double loss) {
+    if (!std::isfinite(loss)) {
+        std::vector<Batch> batches;
+        for (std::int64_t k = 0; k < plan.layout.accumulation; ++k) batches.push_back(source.micro_batch(samples, k));
+        auto found = find_bad_forward(plan, model, pipeline, batches);
+        if (!found || *found) return found;
+    }
+    return find_bad_gradient(plan, model);
 }
 
 }  // namespace plimsoll::engine

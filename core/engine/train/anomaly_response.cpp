@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/train/anomaly_response.h"
+
+#include <cmath>
+#include <utility>
+
+#include "core/control/batch_rules.h"
+#include "core/control/lr_schedule.h"
+#include "core/engine/train/finding_report.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+/// Steps in a row that may be not finite where no guard leads back.
+constexpr std::int64_t most_nonfinite = 3;
+
+}  // namespace
+
+AnomalyResponse::AnomalyResponse(const Plan& plan, Checkpoints& checkpoints, Reporter& reporter,
+                                 FindBadNumbers find_bad)
+    : plan_(plan),
+      checkpoints_(checkpoints),
+      reporter_(reporter),
+      find_bad_(std::move(find_bad)),
+      scaler_(plan.numerics),
+      guard_(plan.guard) {}
+
+double AnomalyResponse::rate(std::int64_t updates) const { return learning_rate(plan_, updates) * guard_.lr_factor(); }
+
+std::uint64_t AnomalyResponse::next_batch(std::uint64_t samples) const {
+    while (left_out_.contains(samples)) samples += static_cast<std::uint64_t>(plan_.layout.global_batch());
+    return samples;
+}
+
+void AnomalyResponse::judge(StepRecord& step) {
+    const bool finite = std::isfinite(step.norms.global) && std::isfinite(step.loss);
+    step.overflow = !finite && plan_.numerics.dtype == Dtype::Fp16;
+    // An overflow of scaled gradients is the loss scaler's; a loss that is not finite is more than that.
+    if (!step.overflow || !std::isfinite(step.loss)) {
+        step.decision = guard_.decide({step.number, step.loss, step.norms.global});
+    }
+    step.applied = finite && step.decision.apply;
+    skipped_in_a_row_ = step.applied ? 0 : skipped_in_a_row_ + 1;
+    if (step.decision.action == GuardAction::CutLr) step.lr = rate(step.number - 1);
+}
+
+double AnomalyResponse::divisor(const StepRecord& step) {
+    static_cast<void>(scaler_.update(false));  // only an overflow can fail
+    return scaler_.divisor(step.scale);
+}
+
+Result<RunPosition> AnomalyResponse::respond(const StepRecord& step, RunPosition position) {
+    if (step.overflow) {
+        if (auto answered = respond_to_overflow(step); !answered) return tl::unexpected(answered.error());
+    }
+    if (step.decision.finding == GuardFinding::None) return position;
+    if (auto told = tell(step); !told) return tl::unexpected(told.error());
+    switch (step.decision.action) {
+        case GuardAction::Checkpoint:
+            if (auto saved = checkpoints_.save(state(position)); !saved) return tl::unexpected(saved.error());
+            return position;
+        case GuardAction::Rollback:
+            return roll_back(step, position);
+        case GuardAction::Stop:
+            return failed(
+                "step {} is as bad after {} rollbacks: {}; lower optimizer.lr (now {:g}), lengthen the warmup, or look "
+                "at the data from sequence {} on",
+                step.number, plan_.guard.max_rollbacks, step.decision.reason, peak_learning_rate(plan_), step.samples);
+        default:
+            break;
+    }
+    const bool nonfinite = step.decision.finding == GuardFinding::Nonfinite && !step.overflow;
+    if (!nonfinite || guard_.rolls_back() || skipped_in_a_row_ < most_nonfinite) return position;
+    return failed(
+        "the loss or the gradients were not finite {} times in a row at step {}: lower optimizer.lr (now "
+        "{:g}) or lengthen lr.warmup_steps, then start again or resume from the last checkpoint",
+        skipped_in_a_row_, step.number, peak_learning_rate(plan_));
+}
+
+Result<void> AnomalyResponse::respond_to_overflow(const StepRecord& step) {
+    const auto bearable = scaler_.update(true);
+    if (auto told = tell_overflow(reporter_, step, scaler_.scale()); !told) return told;
+    if (!bearable) return bearable;
+    if (skipped_in_a_row_ < most_overflows_in_a_row(plan_.numerics)) return {};
+    return failed(
+        "the fp16 gradients overflowed {} steps in a row at step {}, and nothing was learned in them: "
+        "lower numerics.loss_scale (0 adapts it) or optimizer.lr, or use bf16 (numerics.dtype)",
+        skipped_in_a_row_, step.number);
+}
+
+Result<void> AnomalyResponse::tell(const StepRecord& step) {
+    std::optional<BadNumbers> bad;
+    if (step.decision.finding == GuardFinding::Nonfinite) {
+        auto found = find_bad_(step);
+        if (!found) return tl::unexpected(found.error());
+        bad = std::move(*found);
+    }
+    return tell_finding(reporter_, step, bad, guard_.lr_factor());
+}
+
+/// Puts the newest checkpoint aside where it has led here again: what was wrong may lie before it.
+Result<std::optional<std::int64_t>> AnomalyResponse::choose_checkpoint() {
+    const auto newest = checkpoints_.choose();
+    if (!newest) return tl::unexpected(newest.error());
+    if (!newest->step || newest->step != rolled_back_to_) return newest->step;
+    const auto earlier = checkpoints_.choose(*newest->step);
+    if (!earlier) return tl::unexpected(earlier.error());
+    if (!earlier->step) return newest->step;
+    if (auto left = checkpoints_.leave(*newest->step); !left) return tl::unexpected(left.error());
+    return earlier->step;
+}
+
+/// A fork: what was recorded since the checkpoint stays in the files, and the steps are taken again without the batch.
+Result<RunPosition> AnomalyResponse::roll_back(const StepRecord& step, RunPosition position) {
+    const auto chosen = choose_checkpoint();
+    if (!chosen) return tl::unexpected(chosen.error());
+    rolled_back_to_ = *chosen;
+    left_out_.insert(step.samples);
+    if (!*chosen) {
+        auto told = reporter_.tell(
+            step.number, "rollback",
+            fmt::format("Step {}: there is no checkpoint to go back to; the batch was skipped.", step.number));
+        if (!told) return tl::unexpected(told.error());
+        return position;
+    }
+    const GradientGuard::State before = guard_.state();
+    const auto loaded = checkpoints_.load(**chosen);
+    if (!loaded) return tl::unexpected(loaded.error());
+    const RunPosition back = restore(*loaded);
+    guard_.go_on_after_rollback(before);
+    auto told = reporter_.tell(
+        back.updates, "rollback",
+        fmt::format(
+            "Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} is left out.",
+            step.number, back.updates, step.samples,
+            step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
+        {{"from", step.number}, {"to", back.updates}, {"samples", step.samples}});
+    if (!told) return tl::unexpected(told.error());
+    return back;
+}
+
+CheckpointState AnomalyResponse::state(RunPosition position) const {
+    return {position.updates, position.samples, scaler_.state(), guard_.state(), left_out_};
+}
+
+RunPosition AnomalyResponse::restore(const CheckpointState& state) {
+    scaler_.restore(state.scaler);
+    guard_.restore(state.guard);
+    left_out_.insert(state.left_out.begin(), state.left_out.end());
+    return {state.step, state.samples};
+}
+
+}  // namespace plimsoll::engine

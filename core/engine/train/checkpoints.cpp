@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/train/checkpoints.h"
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "core/plan/adapter.h"
+#include "core/plan/hugging_face/peft_config.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+Bytes size_of(const std::filesystem::path& folder) {
+    std::error_code error;
+    Bytes bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        const auto size = entry.file_size(error);
+        if (!error) bytes += static_cast<Bytes>(size);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const Plan& plan, const std::filesystem::path& run, TrainedModel& model, RankAgreement& ranks,
+                         Reporter& reporter)
+    : plan_(plan), folder_(run / "checkpoints"), model_(model), ranks_(ranks), reporter_(reporter) {}
+
+Result<Checkpoints::Choice> Checkpoints::choose(std::int64_t before) {
+    constexpr std::int64_t none = -1;
+    Choice choice;
+    std::int64_t found = none;
+    // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
+    if (ranks_.first_rank()) {
+        if (const auto newest = newest_checkpoint(folder_, &choice.damaged, {}, before)) {
+            found = *step_of(newest->filename().string());
+        }
+    }
+    const auto chosen = ranks_.from_first_rank(found);
+    if (!chosen) return tl::unexpected(chosen.error());
+    if (*chosen != none) choice.step = *chosen;
+    return choice;
+}
+
+Result<CheckpointState> Checkpoints::load(std::int64_t step) {
+    const std::filesystem::path checkpoint = folder_ / checkpoint_name(step);
+    auto contents = read_checkpoint(checkpoint, plan_);
+    if (!contents) return tl::unexpected(contents.error());
+    const TrainedState state{contents->optimizer_steps, std::move(contents->weights), std::move(contents->optimizer)};
+    const std::string weights_file = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
+    if (auto loaded = model_.load(state, weights_file); !loaded) return tl::unexpected(loaded.error());
+    newest_ = contents->state.step;
+    return std::move(contents->state);
+}
+
+Result<void> Checkpoints::save(const CheckpointState& state) {
+    if (newest_ == state.step) return {};
+    newest_ = state.step;
+    const auto start = std::chrono::steady_clock::now();
+    auto trained = model_.state();
+    if (!trained) return tl::unexpected(trained.error());
+    const CheckpointContents contents{state, trained->optimizer_steps, std::move(trained->weights),
+                                      std::move(trained->optimizer)};
+    return ranks_.on_first_rank("write the checkpoint", [&]() -> Result<void> {
+        const auto path = save_checkpoint(folder_, contents, plan_, plan_.training.keep_checkpoints);
+        if (!path) return tl::unexpected(path.error());
+        const Seconds seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        const Bytes bytes = size_of(*path);
+        return reporter_.tell(
+            state.step, "checkpoint",
+            fmt::format("Checkpoint of step {}: {} in {}.", state.step, format_bytes(bytes), format_seconds(seconds)),
+            {{"path", path->filename().string()}, {"bytes", bytes}, {"seconds", seconds}});
+    });
+}
+
+Result<void> Checkpoints::leave(std::int64_t step) {
+    return ranks_.on_first_rank("put a checkpoint aside", [&]() -> Result<void> {
+        const std::filesystem::path from = folder_ / checkpoint_name(step);
+        const std::filesystem::path to = folder_ / ("left-" + checkpoint_name(step));
+        std::error_code error;
+        std::filesystem::remove_all(to, error);
+        std::filesystem::rename(from, to, error);
+        if (error) return failed("cannot put {} aside: {}", from.string(), error.message());
+        return {};
+    });
+}
+
+}  // namespace plimsoll::engine

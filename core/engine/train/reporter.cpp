@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/train/reporter.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/file.h"
+#include "core/engine/memory/memory_counter.h"
+
+namespace plimsoll::engine {
+
+namespace {
+
+constexpr std::size_t most_routings = 4096;  ///< of a step, in an event
+constexpr std::int64_t lines_every = 10;     ///< steps between lines in the log
+
+}  // namespace
+
+Result<void> Reporter::tell(std::int64_t step, const char* kind, const std::string& sentence, Json details) {
+    if (!first_rank()) return {};
+    fmt::print("{}\n", sentence);
+    std::fflush(stdout);
+    return recorder_.event(step, kind, sentence, std::move(details));
+}
+
+bool Reporter::looks_closer(std::int64_t step) const {
+    const std::int64_t every = plan_.training.layer_norms_every;
+    return every > 0 && (step == 1 || step % every == 0);
+}
+
+Bytes Reporter::memory(bool peak) const {
+    if (accelerator_ != nullptr) return peak ? accelerator_->memory_peak() : accelerator_->memory_now();
+    return peak ? memory_peak() : memory_now();
+}
+
+void Reporter::add_figures_of_run(const StepRecord& step, std::optional<double> noise_scale,
+                                  std::vector<std::pair<std::string, double>>& values) const {
+    const double rate = static_cast<double>(plan_.layout.global_batch() * plan_.data.sequence_length) / step.seconds;
+    values = {{series::loss, step.loss},
+              {series::lr, step.lr},
+              {series::loss_scale, step.scale},
+              {series::grad_norm, step.norms.global},
+              {series::tokens_per_second, rate}};
+    if (plan_.model.moe()) values.emplace_back("router_loss", step.router_loss);
+    if (plan_.model.z_loss > 0) values.emplace_back("z_loss", step.z_loss);
+    if (noise_scale) values.emplace_back(series::noise_scale, *noise_scale);
+    if (looks_closer(step.number)) {
+        for (const auto& [layer, norm] : step.norms.layers) {
+            values.emplace_back(series::layer_norm_prefix + layer, norm);
+        }
+    }
+    if (step.number == 1 || step.number % lines_every == 0) {
+        fmt::print("step {}/{}  loss {:.4f}  lr {:.3g}  grad norm {:.3g}  {:.0f} tokens/s\n", step.number,
+                   plan_.training.steps, step.loss, step.lr, step.norms.global, rate);
+        std::fflush(stdout);
+    }
+}
+
+Result<void> Reporter::record(const StepRecord& step, std::optional<double> noise_scale) {
+    std::vector<std::pair<std::string, double>> values;
+    if (first_rank()) add_figures_of_run(step, noise_scale, values);
+    values.emplace_back(series::step_time, step.seconds);
+    values.emplace_back(series::data_time, step.data_seconds);
+    if (mesh_.world().world_size() > 1) values.emplace_back(series::wait_time, step.wait_seconds);
+    values.emplace_back(series::memory, static_cast<double>(memory(false)));
+    values.emplace_back(series::memory_peak, static_cast<double>(memory(true)));
+    if (accelerator_ == nullptr) {
+        values.emplace_back(series::memory_step_peak, static_cast<double>(memory_peak_since_mark()));
+    }
+    return recorder_.points(step.number, values);
+}
+
+Result<void> Reporter::record_pipeline(std::int64_t step, const std::vector<OpTime>& times, bool several_chunks) {
+    if (times.empty()) return {};
+    const double origin = times.front().start;
+    Json ops = Json::array();
+    for (const OpTime& each : times) {
+        ops.push_back({short_name(each.op, several_chunks), each.start - origin, each.end - origin});
+    }
+    return recorder_.event(step, "pipeline", "",
+                           {{"pp_rank", mesh_.position().pp}, {"origin", origin}, {"ops", std::move(ops)}});
+}
+
+/// "peak" and "live" in bytes, both kind by kind, and with experts how many rows each of them got (RoutingLog).
+Result<void> Reporter::record_memory(std::int64_t updates, const StepMemory& memory) {
+    const int rank = mesh_.world().rank();
+    const MemoryTimeline timeline = make_timeline(memory.trace, 0, nullptr);
+    const CategoryBytes now = memory_by_category();
+    Json peaks = Json::object(), live = Json::object();
+    for (std::size_t c = 0; c < memory_categories; ++c) {
+        const std::string name(memory_category_names[c]);
+        peaks[name] = memory.standing[c] + timeline.at_peak[c];
+        live[name] = now[c];
+    }
+    // For comparing with a dry run op by op (plimsoll-worker --memory-trace writes the same lines).
+    if (const char* file = std::getenv("PLIMSOLL_MEMORY_TRACE"); file != nullptr && *file != '\0') {
+        const auto path = fmt::format("{}.{}", file, rank);
+        if (auto written = write_file_atomic(path, trace_text(memory.trace, 0)); !written) return written;
+    }
+    Json details{{"rank", rank},
+                 {"peak", memory_peak_since_mark()},
+                 {"live", memory_now()},
+                 {"categories", std::move(peaks)},
+                 {"live_categories", std::move(live)}};
+    if (!memory.routing.empty() && memory.routing.size() <= most_routings) details["routing"] = memory.routing;
+    return recorder_.event(updates, "memory", "", std::move(details));
+}
+
+Result<void> Reporter::record_validation(std::int64_t updates, double loss, std::int64_t sequences) {
+    if (!first_rank()) return {};
+    if (auto recorded = recorder_.points(updates, {{series::validation_loss, loss}}); !recorded) return recorded;
+    return tell(updates, "validation",
+                fmt::format("Validation loss {:.3f} after step {}, over {} sequences.", loss, updates, sequences),
+                {{"loss", loss}});
+}
+
+}  // namespace plimsoll::engine

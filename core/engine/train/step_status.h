@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks tell one another in each step, in one message that travels while the backward computes: the losses of
+// the global batch, and whether some rank was asked to stop.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+
+#include "core/engine/parallel/pipeline_step.h"
+#include "core/engine/ranks/collectives.h"
+#include "core/engine/train/step_record.h"
+
+namespace plimsoll::engine {
+
+/// Of one step.
+class StepStatus {
+public:
+    StepStatus(Collectives& ranks, torch::Device device);
+
+    /// Once, when the last loss is known. `share`: of a micro-batch in the global batch, 0 on a rank whose losses
+    /// another one tells already.
+    void send(const StepLosses& losses, double share, bool stop);
+    bool sent() const { return sum_ != nullptr; }
+    /// Waits for the others; the same on all ranks.
+    Result<void> read(StepRecord& step);
+
+private:
+    Collectives& ranks_;
+    torch::Tensor numbers_;
+    std::shared_ptr<Work> sum_;
+};
+
+}  // namespace plimsoll::engine
