@@ -53,7 +53,8 @@ def contents(module, info):
             files[f"plimsoll/{path.name}"] = path
     for folder in ("presets", "resources"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file():
+            # The tables of others' measurements are for `plimsoll validate`, which a notebook has not.
+            if path.is_file() and path.parent.name != "validation":
                 files[f"plimsoll/data/{path.relative_to(ROOT)}"] = path
     for name, path in sorted(libraries_of(module).items()):
         files[f"plimsoll/lib/{name}"] = path.resolve()

@@ -21,6 +21,12 @@ class Target:
     links: list  # other libraries
 
     @property
+    def key(self):
+        """The first column of the table in core/README.md: "engine/ranks", "ui/plan_models"."""
+        folder = self.folder.removeprefix("core/")
+        return folder + "_models" if self.kind == "library" and self.name == folder.replace("/", "_") + "_models" else folder
+
+    @property
     def allowed(self):
         return set(self.exposes) | set(self.uses)
 
@@ -67,15 +73,16 @@ def umbrellas(root=ROOT):
     return found
 
 
-def floors(targets):
+def floors(targets, whole=None):
     """How many targets lie below each at most; raises ValueError where some use each other in a circle."""
-    known = {}
+    known, whole = {}, whole or {}
 
     def floor(name, above):
         if name in above:
             raise ValueError("a circle of targets: " + " → ".join([*above[above.index(name):], name]))
         if name not in known:
-            below = [floor(use, [*above, name]) for use in sorted(targets[name].allowed) if use in targets]
+            uses = {member for use in targets[name].allowed for member in whole.get(use, {use})}
+            below = [floor(use, [*above, name]) for use in sorted(uses) if use in targets]
             known[name] = 1 + max(below) if below else 0
         return known[name]
 

@@ -36,19 +36,19 @@ T value_of(Result<T> result) {
 
 /// dicts, lists, str, int, float, bool and None.
 py::object to_python(const Json& json);
-/// The value as JSON text; numpy's scalars count as numbers. TypeError for what JSON has no form for.
+/// The value as JSON text; numpy's scalars count as numbers. TypeError for a value without a form in JSON.
 std::string json_text(const py::handle& value);
-/// Each as a Python UserWarning.
+/// Shows each note as a Python UserWarning.
 void warn_of(const std::vector<std::string>& notes);
 
-/// The place of `name` in `names`; raises BadInput with the names that there are.
+/// The place of `name` in `names`; raises BadInput with the known names.
 std::size_t place_of(std::string_view name, const std::vector<std::string_view>& names, std::string_view what);
 template <class Enum, class Names>
 Enum choice_of(std::string_view name, const Names& names, std::string_view what) {
     return static_cast<Enum>(place_of(name, {names.begin(), names.end()}, what));
 }
 
-// Each in a file of its name.
+// Each function is in a file of its name.
 void add_plan(py::module_& module);
 void add_catalogue(py::module_& module);
 void add_estimate(py::module_& module);

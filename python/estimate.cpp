@@ -2,6 +2,7 @@
 // plimsoll.estimate()
 #include "core/estimate/estimate.h"
 
+#include "core/estimate/estimate_json.h"
 #include "core/frameworks/error_model.h"
 #include "core/frameworks/estimate_under.h"
 #include "python/bindings.h"
@@ -16,7 +17,7 @@ struct Estimate {
     MemoryEstimate memory;
 
     Bytes total() const { return memory.fullest().total(); }
-    bool on_gpu() const { return plan.cluster.gpu != "cpu"; }
+    bool on_gpu() const { return !plan.cluster.on_cpu(); }
 };
 
 Estimate estimate(const Plan& plan, const std::string& framework) {
@@ -35,8 +36,7 @@ void add_parts(py::module_& module) {
     py::class_<Term>(module, "Term", "One line of the breakdown.")
         .def_readonly("key", &Term::key, "Stable name: \"master_weights\"")
         .def_readonly("name", &Term::name, "For a person")
-        .def_property_readonly("category",
-                               [](const Term& term) { return category_names[static_cast<std::size_t>(term.category)]; })
+        .def_property_readonly("category", [](const Term& term) { return name_of(term.category); })
         .def_readonly("bytes", &Term::bytes)
         .def_readonly("formula", &Term::formula, "Symbols, then this plan's own numbers")
         .def_readonly("source", &Term::source, "Paper, project or measurement")

@@ -28,7 +28,7 @@ DeepSpeedLaunch launch_of(
     return launch;
 }
 
-/// A dict, or the path of a file.
+/// The text and name of a config given as a dict, or as the path of a file.
 std::pair<std::string, std::string> text_and_name(const py::object& config) {
     if (py::isinstance<py::dict>(config)) return {json_text(config), "the config"};
     const auto path = config.cast<std::filesystem::path>();

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// import plimsoll: what the terminal and the studio compute, from Python. python/plimsoll/__init__.py shows it to
-// users.
+// import plimsoll: the computations of the terminal and the studio, from Python. python/plimsoll/__init__.py presents
+// them to users.
 #include "core/base/units.h"
+#include "core/base/version.h"
 #include "python/bindings.h"
 
 PYBIND11_MODULE(_plimsoll, module) {
     using namespace plimsoll;
     using namespace plimsoll::python;
     module.doc() = "Plimsoll's core";
-    module.attr("__version__") = PLIMSOLL_VERSION;
+    module.attr("__version__") = plimsoll::version();
     py::register_exception<BadInputRaised>(module, "BadInput", PyExc_ValueError).doc() =
         "What was given cannot work; the message is one sentence with cause and cure.";
     py::register_exception<FailedRaised>(module, "Failed", PyExc_RuntimeError).doc() =

@@ -2,13 +2,19 @@
 // plimsoll.Plan
 #include <optional>
 
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/gpu.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/layout_change.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
+#include "core/planner/layout_text.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {
@@ -30,7 +36,7 @@ Plan with_python_settings(const Plan& plan, const py::dict& settings) {
 
 Plan on_gpu(Plan plan, const std::string& name) {
     plan.cluster.gpu = name == "cpu" ? name : value_of(find_gpu(name)).name;
-    plan.cluster.usable_gib = 0;  // what the plan said was about another card
+    plan.cluster.usable_gib = 0;  // the plan's value was about another card
     return plan;
 }
 
@@ -68,7 +74,7 @@ Plan start(const std::filesystem::path& what, const std::optional<std::string>& 
     return settings ? with_python_settings(plan, *settings) : plan;
 }
 
-/// Every field, those of a preset as well.
+/// Every field, including those that a preset supplies.
 Json all_fields(Plan plan) {
     Json json = Json::object();
     JsonWriter writer(json);
@@ -82,7 +88,7 @@ py::object field(const Plan& plan, const std::string& key) {
     for (std::size_t from = 0; from <= key.size();) {
         const std::size_t dot = std::min(key.find('.', from), key.size());
         const auto found = place->is_object() ? place->find(key.substr(from, dot - from)) : place->end();
-        // The sentence for a key that is not known, with the nearest.
+        // Raises the error for an unknown key, which names the nearest.
         if (found == place->end()) value_of(with_settings(plan, {key + "="}));
         if (found == place->end()) raise(bad_input("there is no setting \"{}\"", key).value());
         place = &*found;

@@ -7,7 +7,9 @@
 
 #include "core/base/units.h"
 #include "core/plan/gpu.h"
+#include "core/planner/layout_text.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 #include "python/bindings.h"
 
 namespace plimsoll::python {
@@ -41,7 +43,7 @@ std::vector<Enum> all_of(const Names& names, const Known& known, std::string_vie
     return all;
 }
 
-/// GPUs of another kind, as (name, GPUs a node, nodes).
+/// Clusters from tuples of GPU name, GPUs a node and nodes.
 std::vector<Cluster> further(const std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>& more,
                              const Cluster& like) {
     std::vector<Cluster> all;
@@ -56,7 +58,7 @@ std::vector<Cluster> further(const std::vector<std::tuple<std::string, std::int6
     return all;
 }
 
-/// On a thread of its own, so that Ctrl-C (a notebook's stop button) ends it.
+/// Searches on another thread, so that Ctrl-C (a notebook's stop button) ends the search.
 PlanResult run(const PlanRequest& request) {
     std::atomic<bool> cancel = false;
     const py::gil_scoped_release others_may_run;
@@ -176,19 +178,18 @@ void add_search(py::module_& module) {
 
     const Numbers any;
     const Names any_name;
-    module.def("search", &search,
-               "The best layouts of the plan's model on its cluster. An empty list means every value that is possible. "
-               "`objective`: time, memory, cost or fewest-gpus; `headroom`: share of memory to keep free; `more`: "
-               "further GPUs "
-               "as (name, GPUs a node, nodes). BadInput for a plan that is impossible whatever its layout.",
-               py::arg("plan"), py::kw_only(), py::arg("global_batch") = 0, py::arg("objective") = "time",
-               py::arg("tp") = any, py::arg("pp") = any, py::arg("cp") = any, py::arg("ep") = any,
-               py::arg("zero_stage") = any, py::arg("micro_batch") = any, py::arg("chunks") = any,
-               py::arg("sequence_parallel") = std::vector<bool>(), py::arg("schedule") = any_name,
-               py::arg("recompute") = any_name, py::arg("offload_optimizer") = any_name, py::arg("fewer_gpus") = false,
-               py::arg("more") = std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>(),
-               py::arg("headroom") = 0.0, py::arg("tokens") = 0.0, py::arg("price_per_gpu_hour") = 0.0,
-               py::arg("keep") = 100, py::arg("threads") = 0);
+    module.def(
+        "search", &search,
+        "The best layouts of the plan's model on its cluster. An empty list means every value that is possible. "
+        "`objective`: time, memory, cost or fewest-gpus; `headroom`: share of memory to keep free; `more`: further GPUs "
+        "as (name, GPUs a node, nodes). BadInput for a plan that is impossible whatever its layout.",
+        py::arg("plan"), py::kw_only(), py::arg("global_batch") = 0, py::arg("objective") = "time", py::arg("tp") = any,
+        py::arg("pp") = any, py::arg("cp") = any, py::arg("ep") = any, py::arg("zero_stage") = any,
+        py::arg("micro_batch") = any, py::arg("chunks") = any, py::arg("sequence_parallel") = std::vector<bool>(),
+        py::arg("schedule") = any_name, py::arg("recompute") = any_name, py::arg("offload_optimizer") = any_name,
+        py::arg("fewer_gpus") = false,
+        py::arg("more") = std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>(), py::arg("headroom") = 0.0,
+        py::arg("tokens") = 0.0, py::arg("price_per_gpu_hour") = 0.0, py::arg("keep") = 100, py::arg("threads") = 0);
 }
 
 }  // namespace plimsoll::python

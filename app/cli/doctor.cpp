@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll doctor: what is wrong with a plan or a run, why, and what to change.
+// plimsoll doctor: the problems of a plan or a run, their causes, and changes that help.
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -7,8 +7,13 @@
 #include "app/cli/reports/doctor_report.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/doctor/examine.h"
+#include "core/doctor/findings/apply_changes.h"
+#include "core/doctor/findings/doctor_json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 
@@ -20,7 +25,7 @@ struct DoctorArguments {
     bool json = false;
 };
 
-/// A plan, with the run that it is of where one was named.
+/// A plan, with its run where one was named.
 struct Patient {
     Plan plan;
     std::optional<RunFolder> run;
@@ -41,7 +46,7 @@ Result<Patient> patient_of(const std::string& what) {
             for (const std::string& note : loaded->notes) warn(note);
             return Patient{loaded->plan, std::nullopt, "plan " + what};
         }
-        // A file that is no plan is not looked for among the runs.
+        // An existing file that is no plan is not looked for among the runs.
         if (exists(what)) return tl::unexpected(loaded.error());
     }
     const auto run = find_run(what);
@@ -51,15 +56,14 @@ Result<Patient> patient_of(const std::string& what) {
             "\"{}\" is neither a run (a folder, a name of `plimsoll runs`, or latest) nor a plan (a file, or "
             "a preset of `plimsoll presets`)",
             what);
-    auto plan = run->plan();
-    if (!plan) return tl::unexpected(plan.error());
-    return Patient{*std::move(plan), *run, "run " + run->path().string()};
+    PLIMSOLL_TRY(auto plan, run->plan());
+    return Patient{std::move(plan), *run, "run " + run->path().string()};
 }
 
 Result<AppliedChanges> apply(const Patient& patient, const Diagnosis& diagnosis, const std::string& file) {
     AppliedChanges applied = with_first_changes(patient.plan, diagnosis);
     if (applied.settings.empty()) return bad_input("no finding has a change to apply: {} is not written", file);
-    if (auto saved = save_plan(file, applied.plan); !saved) return tl::unexpected(saved.error());
+    PLIMSOLL_CHECK(save_plan(file, applied.plan));
     return applied;
 }
 
@@ -73,21 +77,18 @@ std::string applied_text(const AppliedChanges& applied, const std::string& file)
 Result<int> doctor(const DoctorArguments& arguments) {
     if (!arguments.apply.empty() && exists(arguments.apply))
         return bad_input("{} is there already: --apply writes a new file; choose another name", arguments.apply);
-    const auto patient = patient_of(arguments.what);
-    if (!patient) return tl::unexpected(patient.error());
-    const Result<Diagnosis> diagnosis = patient->run ? examine_run(*patient->run) : examine_plan(patient->plan);
-    if (!diagnosis) return tl::unexpected(diagnosis.error());
-    std::string text = doctor_report(*diagnosis, patient->name);
-    Json json = to_json(*diagnosis);
-    json[patient->run ? "run" : "plan"] = patient->run ? patient->run->path().string() : arguments.what;
+    PLIMSOLL_TRY(const auto patient, patient_of(arguments.what));
+    PLIMSOLL_TRY(const Diagnosis diagnosis, patient.run ? examine_run(*patient.run) : examine_plan(patient.plan));
+    std::string text = doctor_report(diagnosis, patient.name);
+    Json json = to_json(diagnosis);
+    json[patient.run ? "run" : "plan"] = patient.run ? patient.run->path().string() : arguments.what;
     if (!arguments.apply.empty()) {
-        const auto applied = apply(*patient, *diagnosis, arguments.apply);
-        if (!applied) return tl::unexpected(applied.error());
-        text += applied_text(*applied, arguments.apply);
-        json["applied"] = {{"file", arguments.apply}, {"settings", applied->settings}, {"left_out", applied->left_out}};
+        PLIMSOLL_TRY(const auto applied, apply(patient, diagnosis, arguments.apply));
+        text += applied_text(applied, arguments.apply);
+        json["applied"] = {{"file", arguments.apply}, {"settings", applied.settings}, {"left_out", applied.left_out}};
     }
     say(arguments.json ? json.dump(2) + "\n" : text);
-    return diagnosis->healthy() ? 0 : 1;
+    return diagnosis.healthy() ? 0 : 1;
 }
 
 }  // namespace

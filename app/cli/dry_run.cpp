@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll dry-run: a training step of any rank without its memory, allocation by allocation.
+#include "core/base/json.h"
 #include "core/run/dry_run_process.h"
 
 #include <charconv>
@@ -31,17 +32,16 @@ Result<Plan> on_gpu(Plan plan, const std::string& name) {
     if (name == "cpu") {
         plan.cluster.gpu = "cpu";
     } else {
-        const auto gpu = find_gpu(name);
-        if (!gpu) return tl::unexpected(gpu.error());
-        plan.cluster.gpu = gpu->name;
+        PLIMSOLL_TRY(const auto gpu, find_gpu(name));
+        plan.cluster.gpu = gpu.name;
     }
-    plan.cluster.usable_gib = 0;  // what the plan said was about another card
+    plan.cluster.usable_gib = 0;  // the plan's value was about another card
     return plan;
 }
 
 std::int64_t ranks_a_stage(const Plan& plan) { return plan.layout.world_size() / plan.layout.pp; }
 
-/// One rank, or with "all" the first of each pipeline stage: the others of a stage are like it.
+/// One rank, or with "all" the first rank of each pipeline stage, which stands for the others of the stage.
 Result<std::vector<int>> ranks_of(const Plan& plan, const std::string& text) {
     const std::int64_t world = plan.layout.world_size();
     std::vector<int> ranks;
@@ -60,43 +60,37 @@ Result<std::vector<int>> ranks_of(const Plan& plan, const std::string& text) {
     return std::vector<int>{rank};
 }
 
-/// Usable memory of the card less what never goes through PyTorch's allocator: the CUDA context and NCCL, as the closed
-/// form has them.
+/// Usable memory of the card less the memory outside PyTorch's allocator: the CUDA context and NCCL, by the closed
+/// form.
 Result<Bytes> for_tensors(const Plan& plan) {
-    if (plan.cluster.gpu == "cpu") return Bytes{0};
-    const auto estimate = estimate_memory(plan);
-    if (!estimate) return tl::unexpected(estimate.error());
-    Bytes bytes = estimate->usable;
+    if (plan.cluster.on_cpu()) return Bytes{0};
+    PLIMSOLL_TRY(const auto estimate, estimate_memory(plan));
+    Bytes bytes = estimate.usable;
     for (const char* key : {"cuda_context", "nccl"}) {
-        if (const Term* term = estimate->fullest().find(key)) bytes -= term->bytes;
+        if (const Term* term = estimate.fullest().find(key)) bytes -= term->bytes;
     }
     return std::max<Bytes>(bytes, 1);
 }
 
 Result<int> dry_run(DryRunArguments& arguments) {
-    const auto plan = arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); });
-    if (!plan) return tl::unexpected(plan.error());
-    if (const auto settings = parse_allocator_settings(arguments.allocator_settings); !settings) {
-        return tl::unexpected(settings.error());
-    }
-    const auto ranks = ranks_of(*plan, arguments.rank);
-    if (!ranks) return tl::unexpected(ranks.error());
-    const auto capacity = for_tensors(*plan);
-    if (!capacity) return tl::unexpected(capacity.error());
+    PLIMSOLL_TRY(const auto plan,
+                 arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); }));
+    PLIMSOLL_CHECK(parse_allocator_settings(arguments.allocator_settings));
+    PLIMSOLL_TRY(const auto ranks, ranks_of(plan, arguments.rank));
+    PLIMSOLL_TRY(const auto capacity, for_tensors(plan));
     DryRunRequest request;
-    request.ranks = *ranks;
+    request.ranks = ranks;
     request.allocator_settings = arguments.allocator_settings;
-    request.capacity = *capacity;
+    request.capacity = capacity;
     request.timeline = arguments.timeline;
     request.trace = arguments.trace;
     request.all_micro_batches = arguments.all_micro_batches;
-    auto figures = run_dry(*plan, request);
-    if (!figures) return tl::unexpected(figures.error());
-    for (Json& rank : figures->at("ranks")) {
-        rank["stage"] = rank.at("rank").get<std::int64_t>() / ranks_a_stage(*plan);
-        rank["stage_ranks"] = ranks_a_stage(*plan);
+    PLIMSOLL_TRY(auto figures, run_dry(plan, request));
+    for (Json& rank : figures.at("ranks")) {
+        rank["stage"] = rank.at("rank").get<std::int64_t>() / ranks_a_stage(plan);
+        rank["stage_ranks"] = ranks_a_stage(plan);
     }
-    say(arguments.json ? figures->dump(2) + "\n" : dry_run_report(*figures));
+    say(arguments.json ? figures.dump(2) + "\n" : dry_run_report(figures));
     return 0;
 }
 

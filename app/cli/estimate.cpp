@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll estimate: training memory per rank, term by term.
 #include "core/estimate/estimate.h"
+#include "core/base/json.h"
 
 #include <optional>
 
@@ -9,10 +10,13 @@
 #include "app/cli/reports/remedies_report.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/estimate/estimate_json.h"
 #include "core/frameworks/estimate_under.h"
 #include "core/plan/gpu.h"
 #include "core/plan/layout_change.h"
+#include "core/remedies/find_remedies.h"
 #include "core/remedies/remedies.h"
+#include "core/remedies/remedies_json.h"
 
 namespace plimsoll::cli {
 
@@ -33,11 +37,10 @@ Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
         if (arguments.gpu == "cpu") {
             plan.cluster.gpu = "cpu";
         } else {
-            const auto gpu = find_gpu(arguments.gpu);
-            if (!gpu) return tl::unexpected(gpu.error());
-            plan.cluster.gpu = gpu->name;
+            PLIMSOLL_TRY(const auto gpu, find_gpu(arguments.gpu));
+            plan.cluster.gpu = gpu.name;
         }
-        plan.cluster.usable_gib = 0;  // what the plan said was about another card
+        plan.cluster.usable_gib = 0;  // the plan's value was about another card
     }
     if (!arguments.gpus) return plan;
     std::vector<std::string> notes;
@@ -46,7 +49,7 @@ Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
     return changed;
 }
 
-/// The call again with the settings changed.
+/// The same command line with changed settings.
 std::string call_with(const EstimateArguments& arguments, const std::vector<std::string>& more) {
     const auto key = [](const std::string& setting) { return setting.substr(0, setting.find('=')); };
     std::vector<std::string> settings = arguments.plan.settings;
@@ -60,30 +63,29 @@ std::string call_with(const EstimateArguments& arguments, const std::vector<std:
 }
 
 Result<int> estimate(EstimateArguments& arguments) {
-    const auto plan = arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); });
-    if (!plan) return tl::unexpected(plan.error());
+    PLIMSOLL_TRY(const auto plan,
+                 arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); }));
     const auto framework = find_framework(arguments.framework);
     if (!framework)
         return bad_input("no framework is called \"{}\"; known are {}", arguments.framework,
                          fmt::join(framework_names, ", "));
-    const auto memory = estimate_under(*framework, *plan);
-    if (!memory) return tl::unexpected(memory.error());
+    PLIMSOLL_TRY(const auto memory, estimate_under(*framework, plan));
     std::optional<Remedies> found;
-    // What a remedy saves is worked out for Plimsoll's own engine.
+    // The savings of remedies are computed for Plimsoll's own engine.
     const bool own = *framework == Framework::Plimsoll;
-    if (own && (arguments.remedies || !memory->fits())) found = find_remedies(*plan, *memory);
+    if (own && (arguments.remedies || !memory.fits())) found = find_remedies(plan, memory);
     if (arguments.json) {
-        Json json = to_json(*memory, *plan);
-        add_intervals(json, *framework, *memory, *plan);
+        Json json = to_json(memory, plan);
+        add_intervals(json, *framework, memory, plan);
         if (found) json.update(to_json(*found));
         say(json.dump(2) + "\n");
         return 0;
     }
-    say(memory_report(*memory, *plan, arguments.sources));
-    say("\n" + interval_report(*framework, *memory, *plan));
+    say(memory_report(memory, plan, arguments.sources));
+    say("\n" + interval_report(*framework, memory, plan));
     if (!found) return 0;
     const std::string call = found->set ? call_with(arguments, found->set->settings) : std::string();
-    say("\n" + remedies_report(*found, *memory, call, arguments.sources));
+    say("\n" + remedies_report(*found, memory, call, arguments.sources));
     return 0;
 }
 

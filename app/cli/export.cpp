@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll export: what is here in another tool's format.
+// plimsoll export: a plan, a checkpoint or records in another tool's format.
 #include <system_error>
 
 #include "app/cli/terminal/plan_arguments.h"
@@ -17,21 +17,18 @@ struct ExportArguments {
 };
 
 Result<int> export_to(std::string_view target, ExportArguments& arguments) {
-    const auto plan = arguments.plan.load();
-    if (!plan) return tl::unexpected(plan.error());
-    const auto exported = export_plan(*plan, target);
-    if (!exported) return tl::unexpected(exported.error());
+    PLIMSOLL_TRY(const auto plan, arguments.plan.load());
+    PLIMSOLL_TRY(const auto exported, export_plan(plan, target));
     if (arguments.output.empty()) {
-        say(exported->text);
+        say(exported.text);
     } else {
         std::error_code ignored;
         if (std::filesystem::equivalent(arguments.output, arguments.plan.plan, ignored)) {
             return bad_input("{} is the plan itself: name another file for the export", arguments.output);
         }
-        if (auto written = write_file_atomic(arguments.output, exported->text); !written)
-            return tl::unexpected(written.error());
+        PLIMSOLL_CHECK(write_file_atomic(arguments.output, exported.text));
     }
-    for (const std::string& note : exported->notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : exported.notes) fmt::print(stderr, "note: {}\n", note);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "core/plan/adapter.h"
 #include "core/run/merge_process.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 
@@ -34,34 +35,31 @@ struct Found {
     std::filesystem::path checkpoint;
 };
 
-/// The run, its plan and the checkpoint that is asked for.
+/// The run, its plan and the requested checkpoint.
 Result<Found> find_checkpoint(const ExportHfArguments& arguments) {
     if (arguments.step && *arguments.step < 1) {
         return bad_input("--step is {}: 1 or more is needed; without it the newest is taken", *arguments.step);
     }
-    const auto run = find_run(arguments.run);
-    if (!run) return tl::unexpected(run.error());
-    const auto plan = run->plan();
-    if (!plan) return tl::unexpected(plan.error());
-    const auto weights = adapts(*plan) ? ExportedWeights::Adapter : ExportedWeights::Model;
+    PLIMSOLL_TRY(const auto run, find_run(arguments.run));
+    PLIMSOLL_TRY(const auto plan, run.plan());
+    const auto weights = adapts(plan) ? ExportedWeights::Adapter : ExportedWeights::Model;
     std::vector<std::string> skipped;
-    auto checkpoint = checkpoint_to_export(run->checkpoints(), arguments.step.value_or(0), weights, &skipped);
+    auto checkpoint = checkpoint_to_export(run.checkpoints(), arguments.step.value_or(0), weights, &skipped);
     for (const std::string& each : skipped) warn(fmt::format("a damaged checkpoint was passed over: {}", each));
     if (!checkpoint) return tl::unexpected(checkpoint.error());
-    return Found{*run, *plan, *std::move(checkpoint)};
+    return Found{run, plan, *std::move(checkpoint)};
 }
 
 Result<int> export_to_peft(const ExportHfArguments& arguments) {
-    const auto found = find_checkpoint(arguments);
-    if (!found) return tl::unexpected(found.error());
-    const std::string out = arguments.out.empty() ? found->run.name() + "-adapter" : arguments.out;
-    if (auto written = export_peft_folder(found->checkpoint, out); !written) return tl::unexpected(written.error());
-    const std::string& base = found->plan.model.weights;
+    PLIMSOLL_TRY(const auto found, find_checkpoint(arguments));
+    const std::string out = arguments.out.empty() ? found.run.name() + "-adapter" : arguments.out;
+    PLIMSOLL_CHECK(export_peft_folder(found.checkpoint, out));
+    const std::string& base = found.plan.model.weights;
     say(fmt::format(
         "the adapters of {} of run {} are in {}: {} numbers; load them with "
         "PeftModel.from_pretrained(base, \"{}\"), the base being {}\n",
-        found->checkpoint.filename().string(), found->run.name(), out, format_count(adapter_parameters(found->plan)),
-        out, base.empty() ? "the model's initial weights" : base));
+        found.checkpoint.filename().string(), found.run.name(), out, format_count(adapter_parameters(found.plan)), out,
+        base.empty() ? "the model's initial weights" : base));
     return 0;
 }
 
@@ -72,33 +70,29 @@ Result<int> export_to_hf(const ExportHfArguments& arguments) {
         return bad_input("--shard-size is \"{}\"; give a size such as 5GB, 500MB or 2GiB", arguments.shard_size);
     }
     options.shard_size = *shard_size;
-    auto found = find_checkpoint(arguments);
-    if (!found) return tl::unexpected(found.error());
-    const std::string out = arguments.out.empty() ? found->run.name() + "-hf" : arguments.out;
-    const std::string step_name = found->checkpoint.filename().string();
-    // Gone when this returns: what is exported is copied from it.
+    PLIMSOLL_TRY(auto found, find_checkpoint(arguments));
+    const std::string out = arguments.out.empty() ? found.run.name() + "-hf" : arguments.out;
+    const std::string step_name = found.checkpoint.filename().string();
+    // Removed on return: the export is a copy of it.
     std::optional<FolderAside> merging;
-    if (adapts(found->plan)) {
-        if (auto fits = require_free_place(out, 0); !fits) return tl::unexpected(fits.error());
-        auto aside = FolderAside::make(out + "-merging");
-        if (!aside) return tl::unexpected(aside.error());
-        merging.emplace(*std::move(aside));
-        const auto merged = merge_adapter(found->plan, found->checkpoint, merging->path() / "model");
-        if (!merged) return tl::unexpected(merged.error());
-        found->checkpoint = merging->path() / "model";
+    if (adapts(found.plan)) {
+        PLIMSOLL_CHECK(require_free_place(out, 0));
+        PLIMSOLL_TRY(auto aside, FolderAside::make(out + "-merging"));
+        merging.emplace(std::move(aside));
+        PLIMSOLL_CHECK(merge_adapter(found.plan, found.checkpoint, merging->path() / "model"));
+        found.checkpoint = merging->path() / "model";
     }
     count_interrupts();
     options.go_on = [](Bytes done, Bytes total) {
         show_copied(done, total);
         return interrupts == 0;
     };
-    const auto written = export_hf_folder(found->checkpoint, out, options);
-    if (!written) return tl::unexpected(written.error());
+    PLIMSOLL_TRY(const auto written, export_hf_folder(found.checkpoint, out, options));
     say(
         fmt::format("{} of run {} is in {}: {} tensors, {} in {}; read it with "
                     "AutoModelForCausalLM.from_pretrained(\"{}\"); a token is a byte of the text\n",
-                    step_name, found->run.name(), out, written->tensors, format_bytes(written->bytes),
-                    written->files == 1 ? "one file" : fmt::format("{} files", written->files), out));
+                    step_name, found.run.name(), out, written.tensors, format_bytes(written.bytes),
+                    written.files == 1 ? "one file" : fmt::format("{} files", written.files), out));
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_import.h"
 #include "core/interop/deepspeed/process_config.h"
 #include "core/interop/model_files/checkpoint_counts.h"
@@ -14,6 +15,7 @@
 #include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/merge_process.h"
 
 namespace plimsoll::cli {
@@ -25,8 +27,8 @@ struct ImportArguments {
     std::string output;
     PlanArguments base;
     bool json = false;
-    std::string model_folder;  ///< of an adapter
-    std::string merge;         ///< folder for the two together
+    std::string model_folder;  ///< the model's folder, for an adapter
+    std::string merge;         ///< folder for the merged model
 };
 
 void note(const std::string& sentence) { fmt::print(stderr, "note: {}\n", printable(sentence)); }
@@ -40,39 +42,35 @@ Result<int> write_plan(const ImportArguments& arguments, const Plan& plan) {
     if (std::filesystem::equivalent(arguments.output, arguments.config, ignored)) {
         return bad_input("{} is the config itself: name another file for the plan", arguments.output);
     }
-    if (auto saved = save_plan(arguments.output, plan); !saved) return tl::unexpected(saved.error());
+    PLIMSOLL_CHECK(save_plan(arguments.output, plan));
     return 0;
 }
 
 Result<int> write_plan_of(const ImportArguments& arguments, const Model& model) {
     const Plan plan = starting_plan(model);
-    if (auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(require_possible(plan));
     return write_plan(arguments, plan);
 }
 
 Result<int> import_hf(const ImportArguments& arguments) {
-    const auto model = import_hf_config(arguments.config);
-    if (!model) return tl::unexpected(model.error());
-    return write_plan_of(arguments, *model);
+    PLIMSOLL_TRY(const auto model, import_hf_config(arguments.config));
+    return write_plan_of(arguments, model);
 }
 
 Result<int> import_gguf(const ImportArguments& arguments) {
-    const auto file = read_gguf(arguments.config);
-    if (!file) return tl::unexpected(file.error());
-    const auto made = model_from_gguf(*file, arguments.config);
-    if (!made) return tl::unexpected(made.error());
-    auto written = write_plan_of(arguments, made->model);
+    PLIMSOLL_TRY(const auto file, read_gguf(arguments.config));
+    PLIMSOLL_TRY(const auto made, model_from_gguf(file, arguments.config));
+    auto written = write_plan_of(arguments, made.model);
     if (!written) return written;
-    for (const std::string& each : made->notes) note(each);
+    for (const std::string& each : made.notes) note(each);
     return written;
 }
 
-/// The adapter's folder and its model's as a plan that goes on training it; with --merge also as one model.
+/// A plan that goes on training the adapter in the folder, with the model's folder; with --merge also the merged model.
 Result<int> import_peft(const ImportArguments& arguments) {
     const std::filesystem::path folder = arguments.config;
-    const auto read = read_peft_adapter(folder);
-    if (!read) return tl::unexpected(read.error());
-    const std::filesystem::path base = arguments.model_folder.empty() ? read->base : arguments.model_folder;
+    PLIMSOLL_TRY(const auto read, read_peft_adapter(folder));
+    const std::filesystem::path base = arguments.model_folder.empty() ? read.base : arguments.model_folder;
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(base / "config.json", ignored)) {
         return bad_input(
@@ -80,18 +78,17 @@ Result<int> import_peft(const ImportArguments& arguments) {
             "model's folder with --base",
             folder.string(), base.string());
     }
-    const auto model = import_hf_config(base / "config.json");
-    if (!model) return tl::unexpected(model.error());
-    Plan plan = starting_plan(*model);
+    PLIMSOLL_TRY(const auto model, import_hf_config(base / "config.json"));
+    Plan plan = starting_plan(model);
     plan.model.weights = std::filesystem::absolute(base).lexically_normal().string();
-    plan.adapter = read->adapter;
+    plan.adapter = read.adapter;
     plan.adapter.weights = std::filesystem::absolute(folder).lexically_normal().string();
-    if (auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(require_possible(plan));
     if (arguments.merge.empty()) return write_plan(arguments, plan);
     if (!arguments.output.empty()) {
         if (auto written = write_plan(arguments, plan); !written) return written;
     }
-    if (auto merged = merge_adapter(plan, folder, arguments.merge); !merged) return tl::unexpected(merged.error());
+    PLIMSOLL_CHECK(merge_adapter(plan, folder, arguments.merge));
     say(fmt::format("{} with the adapter of {} is in {}; read it with AutoModelForCausalLM.from_pretrained(\"{}\")\n",
                     base.string(), folder.string(), arguments.merge, arguments.merge));
     return 0;
@@ -109,7 +106,7 @@ std::string counts_report(const DtypeCounts& counts) {
     return text;
 }
 
-/// A tied head may be stored or not: both counts are the model's.
+/// A tied head may be stored or not: both counts match the model.
 std::string compared(const DtypeCounts& counts, const Model& model) {
     const ParameterCounts planned = count_parameters(model);
     if (counts.total.parameters == planned.total) return "as many parameters as the model of config.json";
@@ -119,7 +116,8 @@ std::string compared(const DtypeCounts& counts, const Model& model) {
                        format_count(counts.total.parameters));
 }
 
-/// The counts (`report`, or `json` where that is asked), beside those of the model in `config`, whose plan -o writes.
+/// Prints the counts (`report`, or `json` with --json), beside those of the model in `config`, and writes the model's
+/// plan to -o.
 Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& counts,
                           const std::filesystem::path& config, const std::string& report, const Json& json) {
     const bool wanted = !arguments.output.empty();
@@ -140,9 +138,8 @@ Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& c
 }
 
 Result<int> import_safetensors(const ImportArguments& arguments) {
-    const auto counts = count_safetensors(arguments.config);
-    if (!counts) return tl::unexpected(counts.error());
-    return report_counts(arguments, *counts, counts->config, counts_report(*counts), to_json(*counts));
+    PLIMSOLL_TRY(const auto counts, count_safetensors(arguments.config));
+    return report_counts(arguments, counts, counts.config, counts_report(counts), to_json(counts));
 }
 
 std::string checkpoint_report(const CheckpointCounts& counts) {
@@ -156,11 +153,9 @@ std::string checkpoint_report(const CheckpointCounts& counts) {
 }
 
 Result<int> import_checkpoint(const ImportArguments& arguments) {
-    const auto counts = count_checkpoint(arguments.config);
-    if (!counts) return tl::unexpected(counts.error());
-    const auto written =
-        report_counts(arguments, *counts, counts->config, checkpoint_report(*counts), to_json(*counts));
-    if (written && counts->kind != "safetensors") {
+    PLIMSOLL_TRY(const auto counts, count_checkpoint(arguments.config));
+    const auto written = report_counts(arguments, counts, counts.config, checkpoint_report(counts), to_json(counts));
+    if (written && counts.kind != "safetensors") {
         note(fmt::format(
             "a run starts from these weights with --set model.weights={}; the optimizer's states are not taken",
             arguments.config));
@@ -169,15 +164,12 @@ Result<int> import_checkpoint(const ImportArguments& arguments) {
 }
 
 Result<int> import_from_deepspeed(ImportArguments& arguments) {
-    const auto file = read_json(arguments.config, 4 * MiB);
-    if (!file) return tl::unexpected(file.error());
-    const auto base = arguments.base.load();
-    if (!base) return tl::unexpected(base.error());
-    const auto imported = import_deepspeed(*file, *base, arguments.config);
-    if (!imported) return tl::unexpected(imported.error());
-    if (auto possible = require_possible(imported->plan); !possible) return tl::unexpected(possible.error());
-    for (const std::string& each : imported->notes) note(each);
-    return write_plan(arguments, imported->plan);
+    PLIMSOLL_TRY(const auto file, read_json(arguments.config, 4 * MiB));
+    PLIMSOLL_TRY(const auto base, arguments.base.load());
+    PLIMSOLL_TRY(const auto imported, import_deepspeed(file, base, arguments.config));
+    PLIMSOLL_CHECK(require_possible(imported.plan));
+    for (const std::string& each : imported.notes) note(each);
+    return write_plan(arguments, imported.plan);
 }
 
 void add_output(CLI::App& command, ImportArguments& arguments) {
@@ -185,23 +177,21 @@ void add_output(CLI::App& command, ImportArguments& arguments) {
         ->type_name("PLAN");
 }
 
-/// A running process's configuration: a worker's plan as it is, DeepSpeed's file on top of the base.
+/// A running process's configuration: a worker's plan unchanged, or DeepSpeed's file on top of the base.
 Result<int> import_process(ImportArguments& arguments) {
     std::int64_t pid = 0;
     const char* const end = arguments.config.data() + arguments.config.size();
     if (std::from_chars(arguments.config.data(), end, pid).ptr != end) {
         return bad_input("PID is \"{}\"; give the number of a process", arguments.config);
     }
-    const auto found = find_process_config(pid);
-    if (!found) return tl::unexpected(found.error());
-    note(fmt::format("process {} runs with {}", pid, found->path.string()));
-    if (found->kind == ProcessConfig::Kind::Plimsoll) {
-        const auto plan = load_plan(found->path);
-        if (!plan) return tl::unexpected(plan.error());
-        return write_plan(arguments, plan->plan);
+    PLIMSOLL_TRY(const auto found, find_process_config(pid));
+    note(fmt::format("process {} runs with {}", pid, found.path.string()));
+    if (found.kind == ProcessConfig::Kind::Plimsoll) {
+        PLIMSOLL_TRY(const auto plan, load_plan(found.path));
+        return write_plan(arguments, plan.plan);
     }
-    if (found->world_size) note(fmt::format("it is one of {} ranks (WORLD_SIZE)", *found->world_size));
-    arguments.config = found->path.string();
+    if (found.world_size) note(fmt::format("it is one of {} ranks (WORLD_SIZE)", *found.world_size));
+    arguments.config = found.path.string();
     return import_from_deepspeed(arguments);
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/lessons/lesson.h"
 #include "core/plan/plan_io.h"
 
@@ -56,10 +57,9 @@ Result<int> list(bool json) {
     Json all = Json::array();
     std::string text;
     for (const std::string& name : lesson_names()) {
-        const auto lesson = make_lesson(name);
-        if (!lesson) return tl::unexpected(lesson.error());
-        all.push_back({{"name", name}, {"title", lesson->title}, {"question", lesson->question}});
-        text += fmt::format("{}  {}\n", fitted(name, 16), lesson->title);
+        PLIMSOLL_TRY(const auto lesson, make_lesson(name));
+        all.push_back({{"name", name}, {"title", lesson.title}, {"question", lesson.question}});
+        text += fmt::format("{}  {}\n", fitted(name, 16), lesson.title);
     }
     say(json ? all.dump(2) + "\n" : text);
     return 0;
@@ -70,12 +70,9 @@ Result<int> lessons(const LessonsArguments& arguments) {
         if (!arguments.plan_file.empty()) return bad_input("--plan writes the plan of one lesson: name it");
         return list(arguments.json);
     }
-    const auto lesson = make_lesson(arguments.name);
-    if (!lesson) return tl::unexpected(lesson.error());
-    if (!arguments.plan_file.empty())
-        if (const auto saved = save_plan(arguments.plan_file, lesson->plan); !saved)
-            return tl::unexpected(saved.error());
-    say(arguments.json ? to_json(*lesson).dump(2) + "\n" : lesson_text(*lesson));
+    PLIMSOLL_TRY(const auto lesson, make_lesson(arguments.name));
+    if (!arguments.plan_file.empty()) PLIMSOLL_CHECK(save_plan(arguments.plan_file, lesson.plan));
+    say(arguments.json ? to_json(lesson).dump(2) + "\n" : lesson_text(lesson));
     return 0;
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll lint: what is wrong with a DeepSpeed config, before it is launched.
+// plimsoll lint: the problems of a DeepSpeed config, before it is launched.
 #include <optional>
 
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/interop/deepspeed/facts/deepspeed_schema.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll::cli {
 
@@ -20,13 +22,12 @@ struct LintArguments {
     bool hugging_face = false, json = false, defaults = false, rules = false;
 };
 
-/// From the plan where one is given; what the command line says comes first.
+/// The launch from the plan where one is given; the command line takes precedence.
 Result<DeepSpeedLaunch> launch_of(const LintArguments& arguments) {
     DeepSpeedLaunch launch;
     if (!arguments.plan.empty()) {
-        const auto loaded = plan_from_argument(arguments.plan);
-        if (!loaded) return tl::unexpected(loaded.error());
-        launch = deepspeed_launch(loaded->plan);
+        PLIMSOLL_TRY(const auto loaded, plan_from_argument(arguments.plan));
+        launch = deepspeed_launch(loaded.plan);
     }
     for (const auto& [name, value] : {std::pair{"--world", arguments.world},
                                       {"--gpus-per-node", arguments.gpus_per_node},
@@ -82,13 +83,10 @@ void show_defaults(const std::vector<DeepSpeedDifference>& differences) {
 }
 
 Result<int> defaults(const LintArguments& arguments, const DeepSpeedLaunch& launch, const std::string& text) {
-    const auto& schema = deepspeed_schema();
-    if (!schema) return tl::unexpected(schema.error());
-    const auto release = deepspeed_release(launch.release);
-    if (!release) return tl::unexpected(release.error());
-    const auto file = parse_json(text, arguments.file);
-    if (!file) return tl::unexpected(file.error());
-    const auto differences = differences_from_defaults(*file, *schema, *release);
+    PLIMSOLL_TRY(const auto& schema, deepspeed_schema());
+    PLIMSOLL_TRY(const auto release, deepspeed_release(launch.release));
+    PLIMSOLL_TRY(const auto file, parse_json(text, arguments.file));
+    const auto differences = differences_from_defaults(file, schema, release);
     if (!arguments.json) {
         say(fmt::format("{}: {} from what DeepSpeed {} takes without them\n", arguments.file,
                         counted(differences.size(), "value differs", "values differ"), launch.release));
@@ -119,20 +117,17 @@ int rules() {
 Result<int> lint(const LintArguments& arguments) {
     if (arguments.rules) return rules();
     if (arguments.file.empty()) return bad_input("name the file to look at: plimsoll lint ds.json --world 8");
-    const auto launch = launch_of(arguments);
-    if (!launch) return tl::unexpected(launch.error());
-    const auto text = read_file(arguments.file, 4 * MiB);
-    if (!text) return tl::unexpected(text.error());
-    if (arguments.defaults) return defaults(arguments, *launch, *text);
-    const auto found = lint_deepspeed(*text, arguments.file, *launch);
-    if (!found) return tl::unexpected(found.error());
+    PLIMSOLL_TRY(const auto launch, launch_of(arguments));
+    PLIMSOLL_TRY(const auto text, read_file(arguments.file, 4 * MiB));
+    if (arguments.defaults) return defaults(arguments, launch, text);
+    PLIMSOLL_TRY(const auto found, lint_deepspeed(text, arguments.file, launch));
     if (arguments.json) {
-        say(to_json(*found, *launch).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        say(to_json(found, launch).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     } else {
-        say(verdict(*found, *launch, arguments.file));
-        show(*found);
+        say(verdict(found, launch, arguments.file));
+        show(found);
     }
-    return found->clean() ? 0 : 1;
+    return found.clean() ? 0 : 1;
 }
 
 }  // namespace

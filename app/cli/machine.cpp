@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll machine: what this machine has.
+// plimsoll machine: the hardware of this machine.
+#include "core/plan/machine.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
-#include "core/plan/gpu.h"
+
+#include "core/base/json.h"
 
 namespace plimsoll::cli {
 

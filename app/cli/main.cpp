@@ -8,6 +8,7 @@
 #include "app/cli/terminal/terminal.h"
 #include "app/cli/validate/validate.h"
 #include "core/base/nearest.h"
+#include "core/base/version.h"
 
 namespace {
 
@@ -25,7 +26,7 @@ std::string one_line(std::string text) {
     return text;
 }
 
-/// A sentence when the first word is no command.
+/// A sentence when the first word is no known command.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     if (argc < 2 || argv[1][0] == '-') return "";
     const std::string word = argv[1];
@@ -38,12 +39,12 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
                        fmt::join(names, ", "));
 }
 
-/// The name of an option or an argument that was given without anything in it ("" or an unset variable), or "".
+/// The name of an option or an argument that was given an empty value ("" or an unset variable), or "".
 std::string empty_value(const CLI::App& app) {
     for (const CLI::App* command : app.get_subcommands()) {
         for (const CLI::Option* option : command->get_options()) {
             const std::vector<std::string>& given = option->results();
-            // An option that may go without a value (--json) has one empty result then.
+            // An option with an optional value (--json) has one empty result when the value is missing.
             if (option->get_expected_min() == 0 || option->count() == 0) continue;
             if (std::find(given.begin(), given.end(), "") != given.end()) return option->get_name();
         }
@@ -59,7 +60,7 @@ int main(int argc, char** argv) try {
         "Plimsoll: what fits on which GPUs, and training with live plots.\n"
         "PLAN is a plan file, a plan preset (cpu-demo) or a model preset (llama-7b); `plimsoll presets` lists them.\n",
         "plimsoll");
-    app.set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "Print the version and end");
+    app.set_version_flag("--version", std::string("plimsoll ") + version(), "Print the version and end");
     app.require_subcommand(1);
     app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or bad input (the reason is on standard error).");
     cli::Work work;

@@ -9,8 +9,10 @@
 #include "core/base/nearest.h"
 #include "core/schedule/plan_pipeline/advice.h"
 #include "core/schedule/plan_pipeline/chrome_trace.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "core/schedule/plan_pipeline/svg.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::cli {
 
@@ -34,20 +36,18 @@ Result<Schedule> schedule_named(const std::string& name) {
                      fmt::join(names, ", "));
 }
 
-/// What-if values on top of the plan; the cluster need not have that many GPUs.
+/// The plan with what-if values; its cluster need not have that many GPUs.
 Result<Plan> with_pipeline_options(Plan plan, const PipelineArguments& arguments) {
     if (!arguments.list.empty()) {
-        const auto list = read_schedule(arguments.list);
-        if (!list) return tl::unexpected(list.error());
-        plan.layout = laid_out_as(plan.layout, *list);
+        PLIMSOLL_TRY(const auto list, read_schedule(arguments.list));
+        plan.layout = laid_out_as(plan.layout, list);
         plan.layout.schedule_file = arguments.list;
     } else if (!arguments.schedule.empty()) {
         plan.layout.schedule_file.clear();
     }
     if (!arguments.schedule.empty()) {
-        const auto kind = schedule_named(arguments.schedule);
-        if (!kind) return tl::unexpected(kind.error());
-        plan.layout.schedule = *kind;
+        PLIMSOLL_TRY(const auto kind, schedule_named(arguments.schedule));
+        plan.layout.schedule = kind;
     }
     const auto set = [](std::int64_t& field, std::int64_t value) {
         if (value != 0) field = value;
@@ -64,15 +64,14 @@ Result<Plan> with_pipeline_options(Plan plan, const PipelineArguments& arguments
     const auto layers = (plan.model.encoder_decoder() ? 2 : 1) * plan.model.num_layers;
     if (stages > static_cast<double>(layers))
         return bad_input(
-            "{} stages x {} chunks are more than the {} layers of the model, and each needs one; take at most {} "
-            "stages "
+            "{} stages x {} chunks are more than the {} layers of the model, and each needs one; take at most {} stages "
             "with these chunks, or {} chunks with these stages",
             plan.layout.pp, chunks_per_rank(plan), layers, std::max<std::int64_t>(1, layers / chunks_per_rank(plan)),
             std::max<std::int64_t>(1, layers / plan.layout.pp));
     return plan;
 }
 
-/// One time for all stages, or one each.
+/// Sets one time for all stages, or one for each.
 Result<void> type_in(std::vector<Seconds>& times, const std::vector<double>& given, const char* option) {
     if (given.empty()) return {};
     if (given.size() != 1 && given.size() != times.size())
@@ -91,7 +90,7 @@ Result<StageTimes> stage_times(const Plan& plan, const PipelineArguments& argume
           std::tuple{&times.backward_input, &arguments.backward_input, "--backward-input"},
           std::tuple{&times.backward_weight, &arguments.backward_weight, "--backward-weight"},
           std::tuple{&times.send, &arguments.send, "--send"}})
-        if (const auto typed = type_in(*list, *given, option); !typed) return tl::unexpected(typed.error());
+        PLIMSOLL_CHECK(type_in(*list, *given, option));
     return times;
 }
 
@@ -111,16 +110,12 @@ Result<void> write_files(const Pipeline& pipeline, const PipelineArguments& argu
 }
 
 Result<int> pipeline(PipelineArguments& arguments) {
-    const auto read = arguments.plan.load();
-    if (!read) return tl::unexpected(read.error());
-    const auto plan = with_pipeline_options(*read, arguments);
-    if (!plan) return tl::unexpected(plan.error());
-    auto times = stage_times(*plan, arguments);
-    if (!times) return tl::unexpected(times.error());
-    const auto laid_out = simulate_pipeline(*plan, *std::move(times));
-    if (!laid_out) return tl::unexpected(laid_out.error());
-    if (const auto written = write_files(*laid_out, arguments); !written) return tl::unexpected(written.error());
-    say(arguments.json ? pipeline_json(*plan, *laid_out).dump(2) + "\n" : pipeline_report(*plan, *laid_out));
+    PLIMSOLL_TRY(const auto read, arguments.plan.load());
+    PLIMSOLL_TRY(const auto plan, with_pipeline_options(read, arguments));
+    PLIMSOLL_TRY(auto times, stage_times(plan, arguments));
+    PLIMSOLL_TRY(const auto laid_out, simulate_pipeline(plan, std::move(times)));
+    PLIMSOLL_CHECK(write_files(laid_out, arguments));
+    say(arguments.json ? pipeline_json(plan, laid_out).dump(2) + "\n" : pipeline_report(plan, laid_out));
     return 0;
 }
 

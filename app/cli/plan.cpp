@@ -10,13 +10,16 @@
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
 
 namespace plimsoll::cli {
 
 namespace {
 
-struct PlanArguments {
+struct SearchArguments {
     std::string model;
     std::string gpu, objective = "time", dtype, attention;
     std::int64_t gpus = 0, nodes = 0, global_batch = 0, sequence = 0;
@@ -35,35 +38,30 @@ Result<Cluster> cluster_of(const std::string& text, const Cluster& like) {
     if (colon == std::string::npos)
         return bad_input("--and \"{}\" needs a number of GPUs: NAME:GPUS, or NAME:GPUSxNODES", text);
     Cluster cluster = like;
-    const auto gpu = find_gpu(text.substr(0, colon));
-    if (!gpu) return tl::unexpected(gpu.error());
-    cluster.gpu = gpu->name;
+    PLIMSOLL_TRY(const auto gpu, find_gpu(text.substr(0, colon)));
+    cluster.gpu = gpu.name;
     cluster.usable_gib = 0;
-    const auto numbers = whole_numbers(text.substr(colon + 1), 'x', "--and");
-    if (!numbers) return tl::unexpected(numbers.error());
-    if (numbers->empty() || numbers->size() > 2)
+    PLIMSOLL_TRY(const auto numbers, whole_numbers(text.substr(colon + 1), 'x', "--and"));
+    if (numbers.empty() || numbers.size() > 2)
         return bad_input("--and \"{}\" needs a number of GPUs: NAME:GPUS, or NAME:GPUSxNODES", text);
-    cluster.gpus_per_node = numbers->front();
-    cluster.nodes = numbers->size() == 2 ? numbers->back() : 1;
+    cluster.gpus_per_node = numbers.front();
+    cluster.nodes = numbers.size() == 2 ? numbers.back() : 1;
     return cluster;
 }
 
-Result<PlanRequest> request_of(const PlanArguments& a) {
-    const auto loaded = plan_from_argument(a.model);
-    if (!loaded) return tl::unexpected(loaded.error());
-    auto with = with_settings(loaded->plan, a.settings);
-    if (!with) return tl::unexpected(with.error());
+Result<PlanRequest> request_of(const SearchArguments& a) {
+    PLIMSOLL_TRY(const auto loaded, plan_from_argument(a.model));
+    PLIMSOLL_TRY(auto with, with_settings(loaded.plan, a.settings));
     PlanRequest request;
-    request.plan = *std::move(with);
+    request.plan = std::move(with);
     auto& cluster = request.plan.cluster;
     if (!a.gpu.empty() && a.gpu != cluster.gpu) {
         cluster.usable_gib = 0;
         cluster.gpu = a.gpu;
         if (a.gpu != "cpu") {
-            const auto gpu = find_gpu(a.gpu);
-            if (!gpu) return tl::unexpected(gpu.error());
-            cluster.gpu = gpu->name;
-            if (request.plan.numerics.dtype == Dtype::Bf16 && gpu->bf16_tflops <= 0)
+            PLIMSOLL_TRY(const auto gpu, find_gpu(a.gpu));
+            cluster.gpu = gpu.name;
+            if (request.plan.numerics.dtype == Dtype::Bf16 && gpu.bf16_tflops <= 0)
                 request.plan.numerics.dtype = Dtype::Fp16;
         }
     }
@@ -84,20 +82,18 @@ Result<PlanRequest> request_of(const PlanArguments& a) {
             request.plan.model.max_position = std::max(request.plan.model.max_position, a.sequence);
     }
     for (const auto& text : a.more) {
-        auto other = cluster_of(text, cluster);
-        if (!other) return tl::unexpected(other.error());
-        request.more.push_back(*std::move(other));
+        PLIMSOLL_TRY(auto other, cluster_of(text, cluster));
+        request.more.push_back(std::move(other));
     }
     request.global_batch = a.global_batch;
-    // A model preset says nothing of a batch: enough sequences for every GPU, 128 at least.
+    // A model preset has no batch: take enough sequences for every GPU, 128 at least.
     const auto& models = model_preset_names();
     if (a.global_batch == 0 && std::find(models.begin(), models.end(), a.model) != models.end())
         request.global_batch = std::max<std::int64_t>(128, cluster.world_size());
     const auto objective = std::find(objective_names.begin(), objective_names.end(), a.objective);
     request.objective = static_cast<Objective>(objective - objective_names.begin());
-    auto choices = read_choices(a.choices);
-    if (!choices) return tl::unexpected(choices.error());
-    request.choices = *std::move(choices);
+    PLIMSOLL_TRY(auto choices, read_choices(a.choices));
+    request.choices = std::move(choices);
     request.fewer_gpus = a.fewer;
     request.headroom = a.headroom / 100;
     request.tokens = a.tokens;
@@ -107,21 +103,18 @@ Result<PlanRequest> request_of(const PlanArguments& a) {
     return request;
 }
 
-Result<int> plan_model(const PlanArguments& arguments) {
-    const auto request = request_of(arguments);
-    if (!request) return tl::unexpected(request.error());
-    const auto result = plan_layouts(*request);
-    if (!result) return tl::unexpected(result.error());
+Result<int> plan_model(const SearchArguments& arguments) {
+    PLIMSOLL_TRY(const auto request, request_of(arguments));
+    PLIMSOLL_TRY(const auto result, plan_layouts(request));
     if (!arguments.output.empty()) {
-        if (result->ranked.empty()) return bad_input("{}; nothing is written", result->binding);
-        const auto written = save_plan(arguments.output, plan_of(*request, result->ranked.front()));
-        if (!written) return tl::unexpected(written.error());
+        if (result.ranked.empty()) return bad_input("{}; nothing is written", result.binding);
+        PLIMSOLL_CHECK(save_plan(arguments.output, plan_of(request, result.ranked.front())));
     }
     if (arguments.json)
-        say(to_json(*request, *result).dump(2) + "\n");
+        say(to_json(request, result).dump(2) + "\n");
     else
-        say(plan_report(*request, *result, arguments.show));
-    return result->ranked.empty() ? 2 : 0;
+        say(plan_report(request, result, arguments.show));
+    return result.ranked.empty() ? 2 : 0;
 }
 
 }  // namespace
@@ -131,7 +124,7 @@ void add_plan(CLI::App& app, Work& work) {
         app, "plan",
         "The best layouts of a model on a cluster: dp x tp x sp x cp x pp x chunks x ep x ZeRO x micro-batch x "
         "schedule x recomputation x offload, every one evaluated or ruled out by a bound");
-    const auto a = std::make_shared<PlanArguments>();
+    const auto a = std::make_shared<SearchArguments>();
     command->add_option("MODEL", a->model, "A model preset (llama-3-8b), a plan preset or a plan file")->required();
     command->add_option("--gpu", a->gpu, "GPU by name (H100, \"A100 80GB\"); else the plan's, or H100 SXM5 80GB");
     command->add_option("--gpus", a->gpus, "GPUs in all; nodes of 8 unless --nodes says otherwise")

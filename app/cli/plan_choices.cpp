@@ -75,23 +75,18 @@ Result<Choices> read_choices(const ChoiceTexts& t) {
         {&t.micro_batch, {"--micro-batch", &choices.micro_batch}},
         {&t.chunks, {"--chunks", &choices.chunks}}};
     for (const auto& [text, target] : numbers) {
-        auto read = whole_numbers(*text, ',', target.first);
-        if (!read) return tl::unexpected(read.error());
-        *target.second = *std::move(read);
+        PLIMSOLL_TRY(auto read, whole_numbers(*text, ',', target.first));
+        *target.second = std::move(read);
     }
-    auto schedules = names<Schedule>(t.schedule, schedule_names, "--schedule");
-    if (!schedules) return tl::unexpected(schedules.error());
-    choices.schedule = *std::move(schedules);
-    auto recompute = names<Recompute>(t.recompute, recompute_names, "--recompute");
-    if (!recompute) return tl::unexpected(recompute.error());
-    choices.recompute = *std::move(recompute);
-    auto offload = names<Offload>(t.offload, offload_names, "--offload");
-    if (!offload) return tl::unexpected(offload.error());
-    choices.offload_optimizer = *std::move(offload);
+    PLIMSOLL_TRY(auto schedules, names<Schedule>(t.schedule, schedule_names, "--schedule"));
+    choices.schedule = std::move(schedules);
+    PLIMSOLL_TRY(auto recompute, names<Recompute>(t.recompute, recompute_names, "--recompute"));
+    choices.recompute = std::move(recompute);
+    PLIMSOLL_TRY(auto offload, names<Offload>(t.offload, offload_names, "--offload"));
+    choices.offload_optimizer = std::move(offload);
     static constexpr std::array<std::string_view, 2> truths{"false", "true"};
-    const auto sequence = names<int>(t.sequence_parallel, truths, "--sequence-parallel");
-    if (!sequence) return tl::unexpected(sequence.error());
-    for (const int on : *sequence) choices.sequence_parallel.push_back(on == 1);
+    PLIMSOLL_TRY(const auto sequence, names<int>(t.sequence_parallel, truths, "--sequence-parallel"));
+    for (const int on : sequence) choices.sequence_parallel.push_back(on == 1);
     return choices;
 }
 

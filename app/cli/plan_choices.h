@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits on a search that the command line takes: --tp 1,2,4 --zero 1,3 --schedule 1f1b …
+// The command line's limits on a search: --tp 1,2,4 --zero 1,3 --schedule 1f1b …
 #pragma once
 
 #include "app/cli/terminal/command.h"
@@ -12,7 +12,7 @@ struct ChoiceTexts {
 };
 
 void add_choices(CLI::App& command, ChoiceTexts& texts);
-/// Error for what is no number or name, with those that are.
+/// Error for a text that is no number or known name; the sentence lists the known names.
 Result<Choices> read_choices(const ChoiceTexts& texts);
 /// "1,2,4" -> {1, 2, 4}; error for anything but numbers of 0 or more.
 Result<std::vector<std::int64_t>> whole_numbers(const std::string& text, char separator, const char* option);

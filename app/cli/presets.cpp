@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll presets, plimsoll schema: what a plan may start from and what it may say.
+// plimsoll presets, plimsoll schema: the plans and models to start from, and the fields of a plan.
 #include "core/plan/presets.h"
 
 #include "app/cli/terminal/command.h"
@@ -7,6 +7,7 @@
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 
 namespace plimsoll::cli {
 
@@ -15,16 +16,14 @@ namespace {
 Result<int> presets() {
     say(bold("Plans") + "\n");
     for (const std::string& name : plan_preset_names()) {
-        const auto plan = plan_preset(name);
-        if (!plan) return tl::unexpected(plan.error());
-        say(fmt::format("  {} {}\n", fitted(name, 26), plan->name));
+        PLIMSOLL_TRY(const auto plan, plan_preset(name));
+        say(fmt::format("  {} {}\n", fitted(name, 26), plan.name));
     }
     say("\n" + bold("Models") + "\n");
     for (const std::string& name : model_preset_names()) {
-        const auto model = model_preset(name);
-        if (!model) return tl::unexpected(model.error());
+        PLIMSOLL_TRY(const auto model, model_preset(name));
         say(fmt::format("  {} {} parameters\n", fitted(name, 26),
-                        fitted(format_count(count_parameters(*model).total), 16, true)));
+                        fitted(format_count(count_parameters(model).total), 16, true)));
     }
     say("\n" + bold("GPUs") + "\n");
     for (const Gpu& gpu : gpu_catalogue()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll records: what a run recorded, for other tools.
+// plimsoll records: a run's records, for other tools.
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -15,6 +15,7 @@
 #include "core/interop/records/records_steps.h"
 #include "core/interop/records/wandb.h"
 #include "core/plan/plan_io.h"
+#include "core/run/run_store.h"
 #include "core/run/run_telemetry.h"
 
 namespace plimsoll::cli {
@@ -33,12 +34,12 @@ Result<RecordFormat> format_of(const std::string& name) {
     return bad_input("--to is \"{}\"{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", "));
 }
 
-/// TensorBoard looks for files of that name in a folder.
+/// A file name that TensorBoard finds in a folder.
 std::filesystem::path event_file(const std::filesystem::path& folder, const std::string& run) {
     return folder / fmt::format("events.out.tfevents.0.{}", run);
 }
 
-/// What --to needs -o for; nothing where standard output will do.
+/// Why --to needs -o; nothing where standard output will do.
 std::optional<std::string> needs_output(RecordFormat format) {
     if (format == RecordFormat::TensorBoard)
         return "--to tensorboard needs a folder: give one with -o, and open it with tensorboard --logdir";
@@ -54,7 +55,7 @@ WandbRun wandb_run(const SeriesStore& store, const RunFolder& run) {
     offline.name = run.name();
     offline.started = first_time(store);
     if (auto plan = run.plan()) {
-        // The model's own fields too, which a plan with a preset leaves to it: they are what runs are compared by.
+        // Fields that the plan leaves to a preset are included, because runs are compared by them.
         const std::string preset = std::exchange(plan->model.preset, "");
         offline.config = to_json(*plan);
         if (!preset.empty()) offline.config["model"]["preset"] = preset;
@@ -66,11 +67,10 @@ Result<int> write(const SeriesStore& store, RecordFormat format, const RunFolder
                   const RecordsArguments& arguments) {
     if (arguments.output.empty()) {
         if (const auto missing = needs_output(format)) return bad_input("{}", *missing);
-        auto written = export_records(store, format, run.name(), [](std::string_view bytes) -> Result<void> {
+        PLIMSOLL_CHECK(export_records(store, format, run.name(), [](std::string_view bytes) -> Result<void> {
             say(bytes);
             return {};
-        });
-        if (!written) return tl::unexpected(written.error());
+        }));
         return 0;
     }
     std::filesystem::path path = arguments.output;
@@ -82,39 +82,36 @@ Result<int> write(const SeriesStore& store, RecordFormat format, const RunFolder
         std::filesystem::create_directories(path.parent_path(), error);
         if (error) return failed("cannot make the folder {}: {}", path.parent_path().string(), error.message());
     }
-    auto file = FileWriter::create(path);
-    if (!file) return tl::unexpected(file.error());
-    const auto sink = [&](std::string_view bytes) { return file->write(bytes.data(), bytes.size()); };
+    PLIMSOLL_TRY(auto file, FileWriter::create(path));
+    const auto sink = [&](std::string_view bytes) { return file.write(bytes.data(), bytes.size()); };
     auto written = format == RecordFormat::Wandb ? export_wandb(store, offline, sink)
                                                  : export_records(store, format, run.name(), sink);
-    if (written) written = file->finish();
+    if (written) written = file.finish();
     if (!written) return tl::unexpected(written.error());
     say(fmt::format("{}\n", path.string()));
     return 0;
 }
 
 Result<int> records(const RecordsArguments& arguments) {
-    const auto format = format_of(arguments.to);
-    if (!format) return tl::unexpected(format.error());
-    const auto run = find_run(arguments.run);
-    if (!run) return tl::unexpected(run.error());
+    PLIMSOLL_TRY(const auto format, format_of(arguments.to));
+    PLIMSOLL_TRY(const auto run, find_run(arguments.run));
     if (arguments.listen) {
         if (*arguments.listen < 0 || *arguments.listen > 65535) {
             return bad_input("--listen is {}: a port from 1 to 65535 is needed, or 0 for a free one",
                              *arguments.listen);
         }
-        auto served = serve_records(*run, *arguments.listen);
+        auto served = serve_records(run, *arguments.listen);
         return served ? Result<int>(0) : tl::unexpected(served.error());
     }
-    RunTelemetry telemetry(*run);
+    RunTelemetry telemetry(run);
     do {
         telemetry.poll();
     } while (!telemetry.at_end());
     for (const std::string& problem : telemetry.problems()) warn(problem);
     if (telemetry.series().series().empty() && telemetry.series().events().empty()) {
-        return bad_input("{} has recorded nothing: let it train for a step", run->name());
+        return bad_input("{} has recorded nothing: let it train for a step", run.name());
     }
-    return write(telemetry.series(), *format, *run, arguments);
+    return write(telemetry.series(), format, run, arguments);
 }
 
 }  // namespace

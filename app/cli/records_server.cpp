@@ -53,7 +53,7 @@ Result<void> serve_records(const RunFolder& run, int port) {
         server.stop();
     });
     server.listen_after_bind();
-    // A server that ends by itself must not leave its watch behind.
+    // When the server ends by itself, its watching thread has to end as well.
     ++interrupts;
     watch.join();
     return {};

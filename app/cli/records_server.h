@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's last values on loopback, for Prometheus and what speaks its text format (OpenTelemetry's collector does).
+// Serves a run's last values on loopback, for Prometheus and readers of its text format (OpenTelemetry's collector is
+// one).
 #pragma once
 
 #include "core/base/result.h"
@@ -7,8 +8,8 @@
 
 namespace plimsoll::cli {
 
-/// Answers http://127.0.0.1:PORT/metrics, read afresh each time, until Ctrl-C. Port 0 takes a free one, which is said.
-/// Error where the port is taken.
+/// Answers http://127.0.0.1:PORT/metrics with values read anew for each request, until Ctrl-C. Port 0 takes a free port
+/// and prints it. Error where the port is taken.
 Result<void> serve_records(const RunFolder& run, int port);
 
 }  // namespace plimsoll::cli

@@ -6,14 +6,14 @@
 
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
-#include "core/run/clock.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 
 namespace {
-
-std::string_view name_of(RunStatus status) { return run_status_names[static_cast<std::size_t>(status)]; }
 
 std::string local_time(double seconds) {
     const auto time = static_cast<std::time_t>(seconds);
@@ -62,25 +62,24 @@ Result<int> runs(bool as_json) {
 }
 
 Result<int> stop(const std::string& name, bool now) {
-    const auto run = find_run(name);
-    if (!run) return tl::unexpected(run.error());
-    auto state = run->state();
+    PLIMSOLL_TRY(const auto run, find_run(name));
+    auto state = run.state();
     if (!state) return tl::unexpected(state.error());
     if (state->status >= RunStatus::Finished) {
-        say(fmt::format("{} is not running: it is {}\n", run->name(), name_of(state->status)));
+        say(fmt::format("{} is not running: it is {}\n", run.name(), name_of(state->status)));
         return 0;
     }
-    if (auto asked = run->request(now ? "kill" : "stop"); !asked) return tl::unexpected(asked.error());
+    PLIMSOLL_CHECK(run.request(now ? "kill" : "stop"));
     for (int i = 0; i < 200 && state && state->status < RunStatus::Finished; ++i) {
         ::usleep(50'000);
-        state = run->state();
+        state = run.state();
     }
     if (!state) return tl::unexpected(state.error());
     if (state->status < RunStatus::Finished) {
-        return failed("{} did not stop within 10 s: its supervisor (process {}) does not answer", run->name(),
+        return failed("{} did not stop within 10 s: its supervisor (process {}) does not answer", run.name(),
                       state->supervisor_pid);
     }
-    say(fmt::format("{}: {}{}{}\n", run->name(), name_of(state->status), state->reason.empty() ? "" : ", ",
+    say(fmt::format("{}: {}{}{}\n", run.name(), name_of(state->status), state->reason.empty() ? "" : ", ",
                     state->reason));
     return 0;
 }

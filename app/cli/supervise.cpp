@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll supervise: the process that looks after a run that was started in the background. Not for people.
+// plimsoll supervise: the process that supervises a run in the background. Not for people.
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/interrupt.h"
 #include "core/calibration/peak_record.h"
@@ -10,16 +10,14 @@ namespace plimsoll::cli {
 namespace {
 
 Result<int> supervise_run(const std::string& path) {
-    const auto run = RunFolder::open(path);
-    if (!run) return tl::unexpected(run.error());
+    PLIMSOLL_TRY(const auto run, RunFolder::open(path));
     count_interrupts();
     SupervisorOptions options;
     options.wants_stop = [] { return interrupts > 0; };
-    const auto state = supervise(*run, options);
-    if (!state) return tl::unexpected(state.error());
-    // The run itself is what counts: a record that cannot be written costs later estimates a sample, no more.
-    if (state->status != RunStatus::Failed) static_cast<void>(record_peak(*run));
-    if (state->status == RunStatus::Failed) return failed("{}", state->reason);
+    PLIMSOLL_TRY(const auto state, supervise(run, options));
+    // The run itself matters more: a failed record only costs later estimates a sample.
+    if (state.status != RunStatus::Failed) static_cast<void>(record_peak(run));
+    if (state.status == RunStatus::Failed) return failed("{}", state.reason);
     return 0;
 }
 

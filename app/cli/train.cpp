@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll train: starts a run and shows how it goes until it ends.
+// plimsoll train: starts a run and shows its progress until it ends.
 #include <cstdlib>
 #include <optional>
 
@@ -10,6 +10,9 @@
 #include "core/calibration/peak_record.h"
 #include "core/control/fault.h"
 #include "core/plan/layout_change.h"
+#include "core/run/detached.h"
+#include "core/run/run_store.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -48,18 +51,15 @@ Result<std::pair<Plan, std::filesystem::path>> plan_and_folder(TrainArguments& a
     std::filesystem::path folder = arguments.run;
     const auto chosen = [&]() -> Result<Plan> {
         if (!arguments.resume) return arguments.plan.load(change);
-        const auto run = find_run(arguments.run.empty() ? "latest" : arguments.run);
-        if (!run) return tl::unexpected(run.error());
-        folder = run->path();
-        auto recorded = run->plan();
-        if (!recorded) return tl::unexpected(recorded.error());
+        PLIMSOLL_TRY(const auto run, find_run(arguments.run.empty() ? "latest" : arguments.run));
+        folder = run.path();
+        PLIMSOLL_TRY(auto recorded, run.plan());
         if (arguments.plan.named()) return arguments.plan.load(change);
-        return arguments.plan.change_plan(std::move(*recorded), change);
+        return arguments.plan.change_plan(std::move(recorded), change);
     };
-    auto plan = chosen();
-    if (!plan) return tl::unexpected(plan.error());
-    if (folder.empty()) folder = new_run_path(*plan);
-    return std::pair(std::move(*plan), std::move(folder));
+    PLIMSOLL_TRY(auto plan, chosen());
+    if (folder.empty()) folder = new_run_path(plan);
+    return std::pair(std::move(plan), std::move(folder));
 }
 
 int exit_code_of(const RunState& state) {
@@ -70,7 +70,7 @@ int exit_code_of(const RunState& state) {
     return 0;
 }
 
-/// Keeps what the run took beside its estimate, for later estimates.
+/// Records the run's memory beside its estimate, for later estimates.
 std::string memory_line(const RunFolder& run) {
     const auto recorded = record_peak(run);
     if (!recorded || !*recorded) return "";
@@ -104,25 +104,22 @@ Result<int> watch_over(const RunFolder& run, const Plan& plan) {
 }
 
 Result<int> train(TrainArguments& arguments) {
-    if (const auto faults = parse_faults(arguments.faults); !faults) return tl::unexpected(faults.error());
-    // The workers read it.
+    PLIMSOLL_CHECK(parse_faults(arguments.faults));
+    // The workers read the variable.
     if (!arguments.faults.empty()) ::setenv("PLIMSOLL_INJECT", arguments.faults.c_str(), 1);
-    const auto found = plan_and_folder(arguments);
-    if (!found) return tl::unexpected(found.error());
-    const auto& [plan, folder] = *found;
-    // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
-    if (auto start = check_start(plan, folder); !start) return tl::unexpected(start.error());
-    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
+    PLIMSOLL_TRY(const auto found, plan_and_folder(arguments));
+    const auto& [plan, folder] = found;
+    // All checks come before the folder is made, so that a run that cannot start leaves nothing behind.
+    PLIMSOLL_CHECK(check_start(plan, folder));
+    PLIMSOLL_CHECK(find_worker());
     for (const std::string& warning : start_warnings(plan)) warn(warning);
-    const auto run = RunFolder::create(folder, plan, arguments.resume);
-    if (!run) return tl::unexpected(run.error());
-    say(fmt::format("run {}\n", run->path().string()));
+    PLIMSOLL_TRY(const auto run, RunFolder::create(folder, plan, arguments.resume));
+    say(fmt::format("run {}\n", run.path().string()));
     std::fflush(stdout);
-    if (!arguments.detach) return watch_over(*run, plan);
-    if (auto started = start_detached(*run, program_folder() / "plimsoll"); !started)
-        return tl::unexpected(started.error());
+    if (!arguments.detach) return watch_over(run, plan);
+    PLIMSOLL_CHECK(start_detached(run, program_folder() / "plimsoll"));
     say(fmt::format("it goes on in the background: `plimsoll watch {0}` shows it, `plimsoll stop {0}` ends it\n",
-                    folder.parent_path() == runs_folder() ? run->name() : run->path().string()));
+                    folder.parent_path() == runs_folder() ? run.name() : run.path().string()));
     return 0;
 }
 

@@ -8,7 +8,9 @@
 #include "app/cli/reports/watch_view.h"
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/interrupt.h"
+#include "core/base/json.h"
 #include "core/base/nearest.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 
@@ -24,13 +26,13 @@ struct WatchArguments {
 
 bool over(const Result<RunState>& state) { return !state || state->status >= RunStatus::Finished; }
 
-/// JSON has no NaN and no infinities: they are the strings "NaN", "Infinity" and "-Infinity".
+/// JSON has no NaN and no infinities: strings "NaN", "Infinity" and "-Infinity" stand for them.
 Json number(double value) {
     if (std::isfinite(value)) return value;
     return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
 }
 
-/// Names that a run may hold even if nothing is recorded under them yet.
+/// Names under which a run may record later.
 bool may_come(const std::string& name) {
     const std::string plain = name.substr(0, name.find('@'));
     for (const char* known : {series::loss, series::validation_loss, series::lr, series::loss_scale, series::grad_norm,
@@ -43,7 +45,7 @@ bool may_come(const std::string& name) {
 Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& telemetry) {
     const auto& all = telemetry.series().series();
     std::vector<std::string> names = arguments.series;
-    std::erase(names, "");  // how CLI11 gives an option without values
+    std::erase(names, "");  // CLI11's value for an option without values
     if (names.empty()) {
         for (const auto& [name, points] : all) names.push_back(name);
     }
@@ -65,7 +67,7 @@ Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& tele
     }
     const auto state = telemetry.run().state();
     Json out = {{"run", telemetry.run().path().string()},
-                {"status", state ? std::string(run_status_names[static_cast<std::size_t>(state->status)]) : "damaged"},
+                {"status", state ? std::string(name_of(state->status)) : "damaged"},
                 {"reason", state ? state->reason : state.error().message},
                 {"units", std::move(units)},
                 {"series", std::move(series_json)}};
@@ -85,7 +87,7 @@ void print_view(const RunTelemetry& telemetry, const Result<RunState>& state, st
     std::fflush(stdout);
 }
 
-/// Redraws on a second screen, so that the terminal is as before afterwards.
+/// Redraws on the terminal's second screen, so that the first one is unchanged afterwards.
 void follow_on_screen(RunTelemetry& telemetry, std::int64_t steps) {
     count_interrupts();
     say("\x1b[?1049h\x1b[?25l");
@@ -104,7 +106,7 @@ void follow_on_screen(RunTelemetry& telemetry, std::int64_t steps) {
     say("\x1b[?25h\x1b[?1049l");
 }
 
-/// Where there is no terminal: a line a second at most.
+/// Without a terminal: a line a second at most.
 void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
     count_interrupts();
     std::uint64_t shown = 0;
@@ -125,31 +127,30 @@ void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
 }
 
 Result<int> watch(const WatchArguments& arguments) {
-    const auto run = find_run(arguments.run);
-    if (!run) return tl::unexpected(run.error());
-    RunTelemetry telemetry(*run);
+    PLIMSOLL_TRY(const auto run, find_run(arguments.run));
+    RunTelemetry telemetry(run);
     if (arguments.json->count() > 0) {
         read_all(telemetry);
         return print_json(arguments, telemetry);
     }
-    const auto plan = run->plan();
+    const auto plan = run.plan();
     const std::int64_t steps = plan ? plan->training.steps : 0;
     const bool follow = arguments.follow || (!arguments.once && is_terminal(stdout));
-    if (follow && !over(run->state())) {
+    if (follow && !over(run.state())) {
         if (is_terminal(stdout))
             follow_on_screen(telemetry, steps);
         else
             follow_as_lines(telemetry, steps);
     }
     read_all(telemetry);
-    const auto state = run->state();
+    const auto state = run.state();
     if (telemetry.series().series().empty() && telemetry.series().events().empty()) {
-        // Nothing to see but what is wrong.
+        // Without a state only the problem is shown.
         if (!state) return tl::unexpected(state.error());
         if (const auto problems = telemetry.problems(); !problems.empty()) return bad_input("{}", problems.front());
     }
     TerminalSize size = terminal_size();
-    size.rows = std::max(size.rows, 44);  // what is printed once may scroll
+    size.rows = std::max(size.rows, 44);  // printed output may scroll
     print_view(telemetry, state, steps, size, "\n");
     return 0;
 }

@@ -11,7 +11,10 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/layout_change.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 #include "ui/run/plot_export.h"
 #include "ui/widgets/theme.h"
@@ -73,7 +76,7 @@ int run_headless(const Options& options) {
     const Result<Plan> plan = plan_of(options);
     if (!plan) return refuse(plan.error());
     const std::filesystem::path place = new_run_path(*plan);
-    // Everything that can be told beforehand is, so that a run that cannot start leaves nothing behind.
+    // All checks come before the folder is made, so that a run that cannot start leaves nothing behind.
     if (const Result<void> checked = check_start(*plan, place); !checked) return refuse(checked.error());
     if (const auto worker = find_worker(); !worker) return refuse(worker.error());
     for (const std::string& warning : start_warnings(*plan)) cli::warn(warning);

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QIcon>
 #include <QSettings>
 
 #include "app/studio/headless.h"
 #include "app/studio/options.h"
 #include "app/studio/screenshots.h"
+#include "core/base/version.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "ui/run/run_controls.h"
 #include "ui/run/run_model.h"
 #include "ui/widgets/theme.h"
@@ -19,7 +22,7 @@ namespace {
 using plimsoll::studio::Options;
 
 bool has_display() {
-    // A platform that was asked for by name (offscreen, vnc) needs none.
+    // A platform chosen by name (offscreen, vnc) needs no display.
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
         if (!qEnvironmentVariableIsEmpty(name)) return true;
     return false;
@@ -34,7 +37,7 @@ plimsoll::ui::ThemeChoice theme_of(const Options& options) {
     return stored >= 0 && stored <= 2 ? static_cast<ThemeChoice>(stored) : ThemeChoice::System;
 }
 
-/// The offscreen platform remarks on every window what it cannot do; nobody can act on that.
+/// Hides the offscreen platform's remarks on missing abilities, on which nobody can act.
 void quiet_about_the_platform(QtMsgType type, const QMessageLogContext& context, const QString& message) {
     for (const char* remark : {"This plugin does not support", "QStandardPaths: XDG_RUNTIME_DIR not set"})
         if (message.startsWith(QLatin1String(remark))) return;
@@ -84,10 +87,12 @@ int main(int argc, char** argv) {
     QApplication::setOrganizationName(QStringLiteral("plimsoll"));
     QApplication::setApplicationName(QStringLiteral("studio"));
     QApplication::setApplicationDisplayName(QStringLiteral("Plimsoll"));
-    QApplication::setApplicationVersion(QStringLiteral(PLIMSOLL_VERSION));
+    QApplication::setApplicationVersion(QString::fromLatin1(plimsoll::version()));
     QApplication::setDesktopFileName(QStringLiteral("plimsoll"));
     QSettings::setDefaultFormat(QSettings::IniFormat);
     qInstallMessageHandler(quiet_about_the_platform);
     QApplication app(argc, argv);
+    QApplication::setDesktopFileName(QStringLiteral("plimsoll-studio"));
+    QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("plimsoll-studio")));
     return options.headless ? plimsoll::studio::run_headless(options) : show_window(app, options);
 }

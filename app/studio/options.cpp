@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/base/version.h"
+
 namespace plimsoll::studio {
 
 Parsed parse_options(int argc, char** argv) {
     Options options;
     CLI::App app{"Plimsoll studio: plan, train and watch large models"};
-    app.set_version_flag("--version", std::string("plimsoll-studio ") + PLIMSOLL_VERSION);
+    app.set_version_flag("--version", std::string("plimsoll-studio ") + version());
     app.add_option("PLAN", options.plan, "A plan file, or a preset such as cpu-demo or llama-7b");
     app.add_option("--theme", options.theme, "light, dark or system")
         ->check(CLI::IsMember({"light", "dark", "system"}));

@@ -47,11 +47,11 @@ namespace plimsoll::studio {
 
 namespace {
 
-/// Texts and runs are read on other threads: give them the time a person would.
-constexpr int settle_ms = 700;
-constexpr int dry_run_ms = 20'000;
+/// Texts and runs are read on other threads: wait for them as long as a person would.
+constexpr int settleMs = 700;
+constexpr int dryRunMs = 20'000;
 
-void settle(int ms = settle_ms) {
+void settle(int ms = settleMs) {
     QElapsedTimer timer;
     timer.start();
     while (timer.elapsed() < ms) {
@@ -60,7 +60,7 @@ void settle(int ms = settle_ms) {
     }
 }
 
-/// The window with what stands over it: lists, menus, tooltips, dialogs.
+/// A picture of the window with lists, menus, tooltips and dialogs over it.
 QPixmap withPopups(ui::MainWindow& window) {
     QPixmap picture = window.grab();
     QPainter painter(&picture);
@@ -106,15 +106,14 @@ void takePages(ui::MainWindow& window, Camera& camera) {
         window.showPage(static_cast<ui::PageId>(i));
         settle();
         // The dry run of the Memory page is a process of its own.
-        for (int waited = 0; waited < dry_run_ms && window.memoryPage()->model()->isRunning(); waited += 100)
-            settle(100);
+        for (int waited = 0; waited < dryRunMs && window.memoryPage()->model()->isRunning(); waited += 100) settle(100);
         camera.take(names[i]);
     }
     ui::DoctorModel* doctor = window.doctorPage()->model();
     if (doctor->hasRun()) {
         window.showPage(ui::PageId::Doctor);
         doctor->choose(ui::DoctorModel::Subject::Run);
-        for (int waited = 0; waited < dry_run_ms && doctor->isExamining(); waited += 100) settle(100);
+        for (int waited = 0; waited < dryRunMs && doctor->isExamining(); waited += 100) settle(100);
         settle();
         camera.take("doctor-run");
         doctor->choose(ui::DoctorModel::Subject::Plan);
@@ -132,7 +131,7 @@ void takePages(ui::MainWindow& window, Camera& camera) {
     showLower(window, ui::PageId::Layout, false);
 }
 
-/// A schedule that is tried beside the plan's, and why one of its operations waits.
+/// Shows a schedule tried beside the plan's, and why one of its operations waits.
 void takePipeline(ui::MainWindow& window, Camera& camera) {
     window.showPage(ui::PageId::Pipeline);
     ui::PipelinePage* page = window.pipelinePage();
@@ -165,7 +164,7 @@ void takePipeline(ui::MainWindow& window, Camera& camera) {
     page->model()->backToPlan();
 }
 
-/// Two layouts side by side, a point of the plot, and a search that finds nothing.
+/// Shows two layouts side by side, a point of the plot, and a search that finds nothing.
 void takePlanner(ui::MainWindow& window, Camera& camera) {
     window.showPage(ui::PageId::Planner);
     ui::PlannerPage* page = window.plannerPage();
@@ -194,7 +193,7 @@ void takePlanner(ui::MainWindow& window, Camera& camera) {
         request.price_per_gpu_hour = 2;
         return Result<void>();
     });
-    for (int waited = 0; waited < dry_run_ms && page->model()->isSearching(); waited += 100) settle(100);
+    for (int waited = 0; waited < dryRunMs && page->model()->isSearching(); waited += 100) settle(100);
     camera.take("planner-nothing");
     (void)page->model()->ask([](PlanRequest& request) {
         request = PlanRequest();
@@ -202,7 +201,7 @@ void takePlanner(ui::MainWindow& window, Camera& camera) {
     });
 }
 
-/// The last run with a pipeline, over its prediction.
+/// Shows the last run with a pipeline, over its prediction.
 void takeRanPipeline(ui::MainWindow& window, Camera& camera) {
     window.showPage(ui::PageId::Pipeline);
     settle();
@@ -217,7 +216,7 @@ void takeRanPipeline(ui::MainWindow& window, Camera& camera) {
     card->model()->choose({});
 }
 
-/// A plan that does not fit, what would make it fit, and its memory before and after that.
+/// Shows a plan that does not fit, its remedies, and its memory before and after one.
 void takeRemedies(ui::MainWindow& window, Camera& camera) {
     window.showPage(ui::PageId::Layout);
     ui::PlanModel& plan = *window.plan();
@@ -241,7 +240,7 @@ void takeRemedies(ui::MainWindow& window, Camera& camera) {
     plan.undoStack()->clear();
 }
 
-/// A DeepSpeed config with what its users trip over.
+/// Shows a DeepSpeed config with common mistakes.
 void takeFindings(ui::MainWindow& window, Camera& camera) {
     window.showPage(ui::PageId::Export);
     QPlainTextEdit* config = window.exportPage()->lint()->config();
@@ -281,7 +280,7 @@ void takePopups(ui::MainWindow& window, Camera& camera) {
         settle(300);
         camera.take("list");
         combo->hidePopup();
-        settle(300);  // the focus comes back; until then a tooltip would go at once
+        settle(300);  // the focus comes back; a tooltip shown before would vanish at once
     }
     ui::WaterlineBarsView* bars = window.waterline()->bars();
     const QPoint at = bars->segment(0, 2).center().toPoint();
@@ -299,7 +298,7 @@ void takePopups(ui::MainWindow& window, Camera& camera) {
     window.plan()->undoStack()->undo();
 }
 
-/// What a run brings: a chart's menu and, while it is live, the question at the end.
+/// Shows a chart's menu and, while the run is live, the question on closing.
 void takeRun(ui::MainWindow& window, Camera& camera) {
     if (!window.run()->isOpen()) return;
     window.showPage(ui::PageId::Watch);

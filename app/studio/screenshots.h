@@ -10,8 +10,8 @@ class MainWindow;
 
 namespace plimsoll::studio {
 
-/// Writes "PAGE.png" for every page of the shown window, then what stands over pages (search, lists, tooltip, refusal,
-/// help); false when one cannot be written.
+/// Writes "PAGE.png" for every page of the shown window, then pictures of the search, lists, tooltip, refusal and help
+/// over pages; false when a picture cannot be written.
 bool write_screenshots(ui::MainWindow& window, const QString& folder);
 
 }  // namespace plimsoll::studio

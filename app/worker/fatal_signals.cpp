@@ -18,7 +18,7 @@ namespace {
 struct FatalSignal {
     int number;
     const char* name;
-    std::array<char, 256> line{};  ///< written beforehand: a handler may not allocate
+    std::array<char, 256> line{};  ///< written in advance, since a signal handler may not allocate
 };
 
 std::array<FatalSignal, 5> fatal_signals{{{SIGSEGV, "segmentation fault"},
@@ -28,7 +28,7 @@ std::array<FatalSignal, 5> fatal_signals{{{SIGSEGV, "segmentation fault"},
                                           {SIGABRT, "abort"}}};
 std::atomic<bool> spoken{false};
 int own_rank = 0;
-alignas(16) std::array<char, 64 * 1024> signal_stack;  ///< the usual one may be what overflowed
+alignas(16) std::array<char, 64 * 1024> signal_stack;  ///< a stack of its own, since the usual one may have overflowed
 
 void say(std::string_view line) {
     while (!line.empty()) {

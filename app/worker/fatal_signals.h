@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that crashes says so in its last line.
+// Makes a crashing rank name the crash in its last line.
 #pragma once
 
 namespace plimsoll::worker {
 
-/// From here on a fatal signal (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) and an uncaught exception end with
-/// "plimsoll-worker: rank R: …" as the last line on stderr, then die as they would have.
+/// After this call a fatal signal (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) or an uncaught exception prints
+/// "plimsoll-worker: rank R: …" as the last line on stderr, and then ends the process as before.
 void install_last_words(int rank);
 
 }  // namespace plimsoll::worker

@@ -13,6 +13,8 @@
 
 #include "app/worker/fatal_signals.h"
 #include "app/worker/worker_dry_run.h"
+#include "core/base/json.h"
+#include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/ranks/rank_info.h"
 #include "core/engine/train/trainer.h"
@@ -24,11 +26,11 @@ namespace {
 using plimsoll::engine::RankInfo;
 
 std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // it is set by a signal handler
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
 void on_stop_signal(int) { stop_requested = true; }
 
-/// Says what went wrong in one last line, then ends without destructors: threads of a broken group may still wait.
+/// Prints the error in one last line, then ends without destructors, since threads of a broken group may still wait.
 [[noreturn]] void end(int code, const std::string& last_line = "") {
     std::fflush(stdout);
     if (!last_line.empty()) fmt::print(stderr, "{}\n", last_line);
@@ -93,8 +95,7 @@ void on_stop_signal(int) { stop_requested = true; }
 int main(int argc, char** argv) {
     CLI::App app(
         "One rank of a training run. The rank comes from RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT\n"
-        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR "
-        "and\n"
+        "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR and\n"
         "MASTER_PORT of a store. SIGTERM ends the run after the current step, with a checkpoint.\n",
         "plimsoll-worker");
     std::string run;
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
     bool store = false;
     int port = 0;
     std::string host = "127.0.0.1";
-    // Also without the name: torchrun takes --run for one of its own options.
+    // `run` without dashes as well: torchrun takes --run for one of its own options.
     app.add_option("run,--run", run, "Run folder that holds plan.json (or PLIMSOLL_RUN)");
     app.add_option("--timeout", timeout, "Seconds after which a silent rank is given up")
         ->capture_default_str()
@@ -130,7 +131,7 @@ int main(int argc, char** argv) {
     app.add_option("--merge", adapter,
                    "Add the PEFT adapter in this folder to its model, of the plan on standard input");
     app.add_option("--out", merged, "Folder to make for a merged model");
-    app.set_version_flag("--version", "plimsoll-worker " PLIMSOLL_VERSION);
+    app.set_version_flag("--version", std::string("plimsoll-worker ") + plimsoll::version());
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -140,7 +141,7 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     if (dry) run_dry(dry_run);
     if (!adapter.empty()) merge(adapter, merged);
-    // The supervisor holds the other end of stdin, or names the run: a worker must not outlive it.
+    // A supervisor holds the other end of stdin, or names the run: a worker must not outlive its supervisor.
     const char* supervised = std::getenv("PLIMSOLL_RUN");
     if (supervised != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (store) serve(port, host);

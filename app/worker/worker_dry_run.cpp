@@ -38,36 +38,32 @@ Result<std::vector<std::vector<std::int64_t>>> routing_of(const Json& json, int 
 
 Result<Json> dry_run(const DryRunArguments& arguments) {
     const std::string text(std::istreambuf_iterator<char>(std::cin), {});
-    const auto json = parse_json(text, "the plan on standard input");
-    if (!json) return tl::unexpected(json.error());
-    // Either a plan, or a plan with what a real step found.
-    const bool with_routing = json->is_object() && json->contains("routing") && json->contains("plan");
-    const auto loaded = plan_from_json(with_routing ? json->at("plan") : *json, "the plan on standard input");
-    if (!loaded) return tl::unexpected(loaded.error());
-    const auto settings = parse_allocator_settings(arguments.allocator_settings);
-    if (!settings) return tl::unexpected(settings.error());
+    PLIMSOLL_TRY(const auto json, parse_json(text, "the plan on standard input"));
+    // Either a plan, or a plan with the routing of a real step.
+    const bool with_routing = json.is_object() && json.contains("routing") && json.contains("plan");
+    PLIMSOLL_TRY(const auto loaded,
+                 plan_from_json(with_routing ? json.at("plan") : json, "the plan on standard input"));
+    PLIMSOLL_TRY(const auto settings, parse_allocator_settings(arguments.allocator_settings));
 
     Json ranks = Json::array();
     for (const int rank : arguments.ranks) {
         engine::DryRunOptions options;
         options.rank = rank;
-        options.allocator = *settings;
+        options.allocator = settings;
         options.capacity = arguments.capacity;
         options.all_micro_batches = arguments.all_micro_batches;
         if (with_routing) {
-            auto routing = routing_of(json->at("routing"), rank);
-            if (!routing) return tl::unexpected(routing.error());
-            options.routing = std::move(*routing);
+            PLIMSOLL_TRY(auto routing, routing_of(json.at("routing"), rank));
+            options.routing = std::move(routing);
         }
-        const auto result = engine::dry_run(loaded->plan, options);
-        if (!result) return tl::unexpected(result.error());
+        PLIMSOLL_TRY(const auto result, engine::dry_run(loaded.plan, options));
         if (ranks.empty()) {
-            if (auto written = write_files(*result, arguments); !written) return tl::unexpected(written.error());
+            PLIMSOLL_CHECK(write_files(result, arguments));
         }
-        ranks.push_back(engine::to_json(*result, most_standing));
+        ranks.push_back(engine::to_json(result, most_standing));
     }
-    return Json{{"plan", loaded->plan.name},
-                {"device", loaded->plan.cluster.gpu},
+    return Json{{"plan", loaded.plan.name},
+                {"device", loaded.plan.cluster.gpu},
                 {"capacity", arguments.capacity},
                 {"allocator_settings", arguments.allocator_settings},
                 {"ranks", std::move(ranks)}};

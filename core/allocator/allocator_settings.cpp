@@ -82,9 +82,7 @@ Result<AllocatorSettings> parse_allocator_settings(std::string_view text) {
         if (colon == std::string_view::npos) {
             return bad_input("an allocator setting is name:value (max_split_size_mb:128), not \"{}\"", item);
         }
-        if (auto done = set(settings, trimmed(item.substr(0, colon)), trimmed(item.substr(colon + 1))); !done) {
-            return tl::unexpected(done.error());
-        }
+        PLIMSOLL_CHECK(set(settings, trimmed(item.substr(0, colon)), trimmed(item.substr(colon + 1))));
     }
     return settings;
 }

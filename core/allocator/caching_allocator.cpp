@@ -384,12 +384,6 @@ void CachingAllocator::collect_garbage() {
     }
 }
 
-void CachingAllocator::reset_peaks() {
-    figures_.requested_peak = figures_.requested;
-    figures_.allocated_peak = figures_.allocated;
-    figures_.reserved_peak = figures_.reserved;
-}
-
 tl::unexpected<Error> CachingAllocator::out_of_memory(Bytes bytes) const {
     return failed(
         "CUDA out of memory: tried to allocate {}; of the card's {} for tensors {} are free, {} are allocated and {} "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's CUDA caching allocator on paper: which segments a sequence of requests makes it take from the card.
+// A model of PyTorch's CUDA caching allocator: the segments that a sequence of requests makes it take from the card.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace plimsoll {
 
-/// After a sequence of requests; the peaks are since the start or reset_peaks().
+/// Figures after a sequence of requests; the peaks are since the start.
 struct AllocatorFigures {
     Bytes requested = 0;  ///< as asked for
     Bytes allocated = 0;  ///< as handed out, rounded up
-    Bytes reserved = 0;   ///< taken from the card
+    Bytes reserved = 0;   ///< segments taken from the card
     Bytes requested_peak = 0, allocated_peak = 0, reserved_peak = 0;
-    std::int64_t segments = 0;      ///< cudaMalloc calls that stand, or expandable segments with memory
-    Bytes inactive_split = 0;       ///< free parts of segments that are in use: they cannot go back to the card
+    std::int64_t segments = 0;      ///< cudaMalloc calls not yet freed, or expandable segments with memory
+    Bytes inactive_split = 0;       ///< free parts of segments in use: the card cannot get them back
     std::int64_t retries = 0;       ///< times that the card was full and unused segments were given back
     double fragmentation() const {  ///< share of the reserved bytes that nobody holds now
         return reserved == 0 ? 0 : 1 - static_cast<double>(allocated) / static_cast<double>(reserved);
@@ -44,19 +44,18 @@ struct AllocatorFigures {
 /// choice among blocks of equal size, never a size.
 class CachingAllocator {
 public:
-    /// `capacity`: what the card gives to this allocator, 0: as much as is asked for.
+    /// `capacity`: memory of the card for this allocator; 0: unlimited.
     explicit CachingAllocator(const AllocatorSettings& settings = {}, Bytes capacity = 0);
     ~CachingAllocator();
     CachingAllocator(const CachingAllocator&) = delete;
     CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-    /// A handle for free(); requests of 0 B take no memory. Out of memory: the sentence has PyTorch's figures.
+    /// A handle for free(); requests of 0 B take no memory. The error of a full card has PyTorch's figures.
     Result<std::int64_t> allocate(Bytes bytes);
-    /// Of a handle that allocate() gave and that was not freed since.
+    /// `handle` comes from allocate() and was not freed since.
     void free(std::int64_t handle);
     /// torch.cuda.empty_cache(): segments that nobody uses go back.
     void release_unused();
-    void reset_peaks();
 
     const AllocatorFigures& figures() const { return figures_; }
 
@@ -104,7 +103,7 @@ private:
     AllocatorSettings settings_;
     Bytes capacity_;
     Pool small_, large_;
-    std::vector<std::unique_ptr<Block>> blocks_;  ///< by handle; gone ones are empty and used again
+    std::vector<std::unique_ptr<Block>> blocks_;  ///< by handle; freed entries are empty and used again
     std::vector<std::int64_t> unused_handles_;
     std::int64_t next_address_ = 0;
     AllocatorFigures figures_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory over the events of a step: how much of each kind lives when, and what stands at the peak.
+// Memory over the events of a step: bytes of each kind over time, and the blocks at the peak.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace plimsoll {
 
 using CategoryBytes = std::array<Bytes, memory_categories>;
 
-/// Blocks of one kind that stand at the peak.
+/// Blocks of one kind that are alive at the peak.
 struct StandingBlocks {
     std::string layer, op, phase;
     MemoryCategory category = MemoryCategory::Activations;
@@ -31,35 +31,36 @@ struct MemoryTimeline {
     int rank = 0;
     std::int64_t events = 0;  ///< of the window
 
-    std::int64_t peak_event = 0;  ///< after this event (counted from 0) most bytes live, for the first time
+    std::int64_t peak_event = 0;  ///< the first event (counted from 0) after which the most bytes are alive
     Bytes peak = 0;
-    Bytes peak_reserved = 0;  ///< from the card, most of the time up to the window's end; 0: no card
+    Bytes peak_reserved = 0;  ///< highest reserved memory from the start to the window's end; 0: no card
     CategoryBytes at_peak{};
     std::vector<StandingBlocks> standing;  ///< largest first
 
-    std::vector<TimelinePhase> phases;  ///< those of the window
+    std::vector<TimelinePhase> phases;  ///< phases of the window
 
     // Points, at ascending events.
     std::vector<std::int64_t> event;
     std::vector<Bytes> reserved;  ///< empty: no card
     std::vector<CategoryBytes> live;
-    std::vector<std::int32_t> op;  ///< whose block came or went
+    std::vector<std::int32_t> op;  ///< the op whose block came or went
     std::vector<std::string> ops;
 
     Bytes live_at(std::size_t point) const;
 };
 
-/// What the caching allocator did with a trace.
+/// The caching allocator's reaction to a trace.
 struct ReplayedTrace {
-    std::vector<Bytes> reserved;  ///< after each event; as many as it came to
+    std::vector<Bytes> reserved;  ///< after each event, up to the event that ran out of memory
     AllocatorFigures figures;     ///< peaks over the whole trace
-    std::string out_of_memory;    ///< empty: it fitted
+    std::string out_of_memory;    ///< empty: the trace fitted
     std::int64_t out_of_memory_event = -1;
 };
 ReplayedTrace replay(const MemoryTrace& trace, const AllocatorSettings& settings, Bytes capacity);
 
-/// The events from `begin` on, of which at most about `points` are kept: for each run of neighbours the least and the
-/// most, so that no maximum is lost. Blocks that stood before count from the start. `replayed` may be null.
+/// The events from `begin` on, reduced to about `points` points: of each group of neighbouring events the least and the
+/// most memory stay, so that no maximum is lost. Blocks allocated before `begin` count from the start. `replayed` may
+/// be null.
 MemoryTimeline make_timeline(const MemoryTrace& trace, std::size_t begin, const ReplayedTrace* replayed,
                              std::size_t points = 4000);
 

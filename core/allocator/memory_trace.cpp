@@ -47,8 +47,7 @@ std::string trace_text(const MemoryTrace& trace, std::size_t begin) {
         live += change;
         while (phase + 1 < trace.phases().size() && trace.phases()[phase + 1].event <= i) ++phase;
         if (i < begin) continue;
-        text += fmt::format("{} {:+} {} {} {} {} | {}\n", i - begin, change, live,
-                            memory_category_names[static_cast<std::size_t>(label.category)].substr(0, 5),
+        text += fmt::format("{} {:+} {} {} {} {} | {}\n", i - begin, change, live, name_of(label.category).substr(0, 5),
                             layer_name(label.layer), trace.ops()[static_cast<std::size_t>(label.op)],
                             trace.phases()[phase].name);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocation and every free of one rank, in order, and what each was for.
+// Every allocation and every free of one rank, in order, with their purpose.
 #pragma once
 
 #include <array>
@@ -13,13 +13,16 @@
 
 namespace plimsoll {
 
-/// The colours of the waterline that tensors fall under (core/estimate's Category, in its order).
+/// The categories of the waterline to which tensors belong (core/estimate's Category, in its order).
 enum class MemoryCategory : std::uint8_t { Parameters, Gradients, Optimizer, Activations, Buffers };
 inline constexpr std::size_t memory_categories = 5;
 inline constexpr std::array<std::string_view, memory_categories> memory_category_names{
     "Parameters", "Gradients", "Optimizer + master", "Activations", "Buffers, logits"};
+inline constexpr std::string_view name_of(MemoryCategory category) {
+    return memory_category_names[static_cast<std::size_t>(category)];
+}
 
-/// Layers by number; these are no layers.
+/// Layers are numbered from 0; these values mark memory of no layer and of the two ends.
 inline constexpr std::int32_t no_layer = -1, embedding_layer = -2, head_layer = -3;
 /// "12", "embed", "head", or "" for no_layer.
 std::string layer_name(std::int32_t layer);
@@ -38,11 +41,11 @@ public:
         Bytes bytes = 0;
         MemoryLabel label;
     };
-    /// Block b as it comes: b; as it goes: -b - 1.
+    /// Allocation of block b: b; its free: -b - 1.
     using Event = std::int32_t;
     struct Phase {
         std::string name;
-        std::size_t event = 0;  ///< that it begins with
+        std::size_t event = 0;  ///< first event of the phase
     };
 
     MemoryTrace();

@@ -183,14 +183,13 @@ Result<MemoryTimeline> timeline_from_json(const Json& json, const std::string& w
     }
     read_peak(reader, json, timeline);
     read_series(reader, json, timeline);
-    if (auto good = reader.result(); !good) return tl::unexpected(good.error());
+    PLIMSOLL_CHECK(reader.result());
     return timeline;
 }
 
 Result<MemoryTimeline> read_timeline(const std::filesystem::path& path) {
-    const auto json = read_json(path, 256 * MiB);
-    if (!json) return tl::unexpected(json.error());
-    return timeline_from_json(*json, path.string());
+    PLIMSOLL_TRY(const auto json, read_json(path, 256 * MiB));
+    return timeline_from_json(json, path.string());
 }
 
 }  // namespace plimsoll

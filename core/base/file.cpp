@@ -5,57 +5,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
+#include <utility>
+
+#include "core/base/fd.h"
 
 namespace plimsoll {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// Owns a file descriptor.
-class Fd {
-public:
-    explicit Fd(int fd) : fd_(fd) {}
-    ~Fd() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Fd(const Fd&) = delete;
-    Fd& operator=(const Fd&) = delete;
-    int get() const { return fd_; }
-    int close() {
-        const int result = ::close(fd_);
-        fd_ = -1;
-        return result;
-    }
-
-private:
-    int fd_;
-};
-
-}  // namespace
-
 std::string errno_text(int error) { return std::generic_category().message(error); }
 
-Result<std::string> read_file(const fs::path& path, Bytes limit) {
+namespace {
+
+/// A regular file that is open for reading.
+struct OpenFile {
+    Fd fd;
+    Bytes size = 0;
+};
+
+Result<OpenFile> open_regular(const fs::path& path) {
     // O_NONBLOCK: opening a FIFO must not hang; it is refused just below.
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (fd.get() < 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
+    OpenFile file{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))};
+    if (file.fd.get() < 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
     struct stat info {};
-    if (::fstat(fd.get(), &info) != 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
+    if (::fstat(file.fd.get(), &info) != 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
     if (S_ISDIR(info.st_mode)) return bad_input("cannot read {}: it is a folder, a file is needed", path.string());
     if (!S_ISREG(info.st_mode)) return bad_input("cannot read {}: it is not a regular file", path.string());
-    if (info.st_size > limit) {
-        return bad_input("{} holds {}, more than the {} that such a file may have", path.string(),
-                         format_bytes(info.st_size), format_bytes(limit));
-    }
-    std::string contents(static_cast<std::size_t>(info.st_size), '\0');
+    file.size = info.st_size;
+    return file;
+}
+
+/// The next `most` bytes, or those up to the end.
+Result<std::string> read_bytes(const OpenFile& file, Bytes most, const fs::path& path) {
+    std::string contents(static_cast<std::size_t>(most), '\0');
     std::size_t done = 0;
     while (done < contents.size()) {
-        const ssize_t n = ::read(fd.get(), contents.data() + done, contents.size() - done);
+        const ssize_t n = ::read(file.fd.get(), contents.data() + done, contents.size() - done);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return bad_input("cannot read {}: {}", path.string(), errno_text(errno));
         if (n == 0) break;
@@ -63,6 +53,23 @@ Result<std::string> read_file(const fs::path& path, Bytes limit) {
     }
     contents.resize(done);
     return contents;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path, Bytes limit) {
+    PLIMSOLL_TRY(const OpenFile file, open_regular(path));
+    if (file.size > limit) {
+        return bad_input("{} holds {}, more than the {} that such a file may have", path.string(),
+                         format_bytes(file.size), format_bytes(limit));
+    }
+    return read_bytes(file, file.size, path);
+}
+
+Result<FileBeginning> read_beginning(const fs::path& path, Bytes most) {
+    PLIMSOLL_TRY(const OpenFile file, open_regular(path));
+    PLIMSOLL_TRY(std::string text, read_bytes(file, std::min(file.size, most), path));
+    return FileBeginning{std::move(text), file.size};
 }
 
 Result<void> write_file_atomic(const fs::path& path, std::string_view contents) {

@@ -27,23 +27,13 @@ tl::unexpected<Error> cannot_read(const fs::path& path, int error) {
 
 }  // namespace
 
-FileHandle& FileHandle::operator=(FileHandle&& other) noexcept {
-    if (this != &other) {
-        close();
-        fd_ = std::exchange(other.fd_, -1);
-    }
-    return *this;
-}
-
-int FileHandle::close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
-
 Result<FileWriter> FileWriter::create(const fs::path& path) {
     std::error_code ignored;
     if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
         return bad_input("cannot write {}: it is not a regular file; give the name of a file", path.string());
     }
     fs::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
-    FileHandle file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+    Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (file.get() < 0) return cannot_write(path, errno);
     return FileWriter(path, std::move(beside), std::move(file));
 }
@@ -77,7 +67,7 @@ Result<void> FileWriter::finish() {
 
 Result<FileReader> FileReader::open(const fs::path& path) {
     // O_NONBLOCK: opening a FIFO must not hang; it is refused just below.
-    FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) return cannot_read(path, errno);
     struct stat info {};
     if (::fstat(file.get(), &info) != 0) return cannot_read(path, errno);
@@ -100,7 +90,7 @@ Result<void> FileReader::read(void* bytes, std::size_t size, std::uint64_t offse
 }
 
 Result<void> sync_folder(const fs::path& folder) {
-    const FileHandle handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Fd handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (handle.get() < 0) return cannot_write(folder, errno);
     // Some file systems cannot sync a folder and say so; there is nothing to wait for then.
     if (::fsync(handle.get()) != 0 && errno != EINVAL) return cannot_write(folder, errno);

@@ -6,26 +6,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/fd.h"
 #include "core/base/file.h"
 #include "core/base/result.h"
 
 namespace plimsoll {
 
-/// Owns a file descriptor.
-class FileHandle {
-public:
-    explicit FileHandle(int fd = -1) : fd_(fd) {}
-    ~FileHandle() { close(); }
-    FileHandle(FileHandle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    FileHandle& operator=(FileHandle&& other) noexcept;
-    int get() const { return fd_; }
-    int close();
-
-private:
-    int fd_;
-};
-
-/// Writes into a file beside `path`; finish() puts it in place. Destroyed before, it leaves nothing behind.
+/// Writes a file beside `path`; finish() puts it in place. If the writer is destroyed before, nothing is left behind.
 class FileWriter {
 public:
     static Result<FileWriter> create(const std::filesystem::path& path);
@@ -38,11 +25,11 @@ public:
     Result<void> finish();
 
 private:
-    FileWriter(std::filesystem::path path, std::filesystem::path beside, FileHandle file)
+    FileWriter(std::filesystem::path path, std::filesystem::path beside, Fd file)
         : path_(std::move(path)), beside_(std::move(beside)), file_(std::move(file)) {}
     std::filesystem::path path_;
     std::filesystem::path beside_;  ///< empty: nothing to remove
-    FileHandle file_;
+    Fd file_;
 };
 
 class FileReader {
@@ -50,14 +37,14 @@ public:
     /// A regular file; anything else is refused without hanging.
     static Result<FileReader> open(const std::filesystem::path& path);
     std::uint64_t size() const { return size_; }
-    /// Exactly `size` bytes from `offset`; error where the file ends before.
+    /// Exactly `size` bytes from `offset`; error where the file is too short.
     Result<void> read(void* bytes, std::size_t size, std::uint64_t offset) const;
 
 private:
-    FileReader(std::filesystem::path path, FileHandle file, std::uint64_t size)
+    FileReader(std::filesystem::path path, Fd file, std::uint64_t size)
         : path_(std::move(path)), file_(std::move(file)), size_(size) {}
     std::filesystem::path path_;
-    FileHandle file_;
+    Fd file_;
     std::uint64_t size_;
 };
 

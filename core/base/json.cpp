@@ -91,6 +91,10 @@ std::string as_utf8(const std::string& text) {
 
 }  // namespace
 
+KeptJson::KeptJson() : KeptJson(Json::object()) {}
+
+KeptJson::KeptJson(Json json) : json_(std::make_shared<const Json>(std::move(json))) {}
+
 Result<Json> parse_json(std::string_view text, const std::string& what) {
     if (too_deep(text)) return bad_input("{}: nested deeper than {} levels", what, max_depth);
     try {

@@ -7,12 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
 
 namespace plimsoll {
-
-using Json = nlohmann::ordered_json;
 
 /// Strict JSON, no duplicate keys, nesting of 100 and 20,000 keys an object at most. `what` names the source in errors
 /// ("plan.json"): "plan.json, line 3, column 14: expected ',' or '}'".

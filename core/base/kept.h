@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are made again only for what has not been seen.
+// A cache that computes a value only for a key that it does not hold.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Of a tuple of numbers and enums.
+/// Hash of a tuple of numbers and enums.
 struct TupleHash {
     template <class... Values>
     std::size_t operator()(const std::tuple<Values...>& key) const {

@@ -26,7 +26,7 @@ std::string format_short(double value);
 /// 0.0214 -> "21.4 ms", 12345 -> "3 h 26 min".
 std::string format_seconds(Seconds seconds);
 
-/// A whole number where a product of fractions is taken.
+/// A whole number as a factor of fractions.
 constexpr double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace plimsoll

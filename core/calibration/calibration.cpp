@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/calibration/calibration.h"
+#include "core/run/run_store.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/calibration/peak_record.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll {
 
@@ -12,11 +13,11 @@ namespace plimsoll {
 struct Calibration {
     int samples = 0;
     double median = 1, low = 1, high = 1;  ///< low and high: the least and the most
-    /// What the estimate of tensors would be. Without samples the estimate itself.
+    /// The estimate of tensors times the median; the estimate itself without samples.
     Bytes applied_to(Bytes estimated) const;
 };
 
-/// Of at most the 200 newest runs of the store that ran on `device`.
+/// The calibration from at most the 200 newest runs of the store that ran on `device`.
 Calibration calibration_of(const std::string& device, const std::filesystem::path& store = runs_folder());
 
 }  // namespace plimsoll

@@ -43,26 +43,23 @@ Bytes estimated_tensors(const MemoryEstimate& estimate) {
 }  // namespace
 
 Result<std::optional<PeakRecord>> measure_peak(const RunFolder& run) {
-    const auto plan = run.plan();
-    if (!plan) return tl::unexpected(plan.error());
+    PLIMSOLL_TRY(const auto plan, run.plan());
     RunTelemetry telemetry(run);
     while (telemetry.poll()) {
     }
     const auto measured = measured_peak(telemetry.series());
-    const auto estimate = estimate_memory(*plan);
-    if (!estimate) return tl::unexpected(estimate.error());
-    const auto estimated = estimated_tensors(*estimate);
+    PLIMSOLL_TRY(const auto estimate, estimate_memory(plan));
+    const auto estimated = estimated_tensors(estimate);
     if (measured <= 0 || estimated <= 0) return std::optional<PeakRecord>();
-    return PeakRecord{plan->cluster.gpu, estimated, measured};
+    return PeakRecord{plan.cluster.gpu, estimated, measured};
 }
 
 Result<std::optional<PeakRecord>> record_peak(const RunFolder& run) {
     const auto record = measure_peak(run);
     if (!record || !*record) return record;
-    const auto written = write_json(path_of(run), {{"device", (*record)->device},
-                                                   {"estimated_bytes", (*record)->estimated},
-                                                   {"measured_bytes", (*record)->measured}});
-    if (!written) return tl::unexpected(written.error());
+    PLIMSOLL_CHECK(write_json(path_of(run), {{"device", (*record)->device},
+                                             {"estimated_bytes", (*record)->estimated},
+                                             {"measured_bytes", (*record)->measured}}));
     return record;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of core/checkpoint: one reader a kind, for open_checkpoint.
+// The readers behind open_checkpoint, one for each kind of checkpoint. For core/checkpoint only.
 #pragma once
 
 #include "core/checkpoint/pickle.h"
@@ -13,14 +13,15 @@ Result<StoredCheckpoint> open_distributed(const std::filesystem::path& folder);
 Result<StoredCheckpoint> open_universal(const std::filesystem::path& folder);
 Result<StoredCheckpoint> open_zero(const std::filesystem::path& folder);
 
-/// Puts a tensor with the weights or with the optimizer's states, by its name ("optimizer.state.NAME.exp_avg"), or
-/// with neither ("train_state.step").
+/// Puts a tensor with the weights or with the optimizer's states, by its name ("optimizer.state.NAME.exp_avg"). A
+/// tensor of neither kind ("train_state.step") is dropped.
 void sort_in(StoredTensor tensor, StoredCheckpoint& checkpoint);
 
-/// A name that leads to no other folder.
+/// Whether the name leads to no other folder.
 bool is_plain_name(std::string_view name);
 
-/// Names of files in a folder in which `begin` … `end` enclose something, sorted with numbers as numbers.
+/// Names of files in a folder that begin with `begin`, end with `end` and have something between, sorted with numbers
+/// as numbers.
 std::vector<std::string> files_named(const std::filesystem::path& folder, std::string_view begin, std::string_view end);
 
 /// DeepSpeed's list of dicts name -> shape, one a group of parameters, in the order of the flat group.

@@ -30,23 +30,21 @@ std::string own_sum(Json document) {
 
 /// Size and checksum of a file: the CRC-32C of the CRC-32Cs (4 bytes each, little-endian) of its blocks.
 Result<Json> sum_of(const fs::path& path) {
-    const auto file = FileReader::open(path);
-    if (!file) return tl::unexpected(file.error());
+    PLIMSOLL_TRY(const auto file, FileReader::open(path));
     std::string bytes, sums;
-    for (std::uint64_t at = 0; at < file->size(); at += state_block) {
-        bytes.resize(std::min(state_block, file->size() - at));
-        if (auto read = file->read(bytes.data(), bytes.size(), at); !read) return tl::unexpected(read.error());
+    for (std::uint64_t at = 0; at < file.size(); at += state_block) {
+        bytes.resize(std::min(state_block, file.size() - at));
+        PLIMSOLL_CHECK(file.read(bytes.data(), bytes.size(), at));
         put_u32(sums, crc32c(bytes));
     }
-    return Json{{"bytes", file->size()}, {"crc32c_of_blocks", hex(crc32c(sums))}};
+    return Json{{"bytes", file.size()}, {"crc32c_of_blocks", hex(crc32c(sums))}};
 }
 
 Result<void> check_file(const fs::path& path, const Json& written) {
-    const auto found = sum_of(path);
-    if (!found) return tl::unexpected(found.error());
-    if (*found == written) return {};
+    PLIMSOLL_TRY(const auto found, sum_of(path));
+    if (found == written) return {};
     return bad_input("{} is not as it was written ({} bytes, {} were written)", path.string(),
-                     found->at("bytes").get<std::uint64_t>(), written.value("bytes", std::uint64_t{0}));
+                     found.at("bytes").get<std::uint64_t>(), written.value("bytes", std::uint64_t{0}));
 }
 
 }  // namespace
@@ -91,9 +89,8 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document, 
                  {"left_out", document.state.left_out},
                  {"files", Json::object()}};
     for (const std::string& name : files) {
-        auto sum = sum_of(folder / name);
-        if (!sum) return tl::unexpected(sum.error());
-        json["files"][name] = std::move(*sum);
+        PLIMSOLL_TRY(auto sum, sum_of(folder / name));
+        json["files"][name] = std::move(sum);
     }
     json["crc32c"] = own_sum(json);
     return write_json(folder / state_file, json);
@@ -101,9 +98,8 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document, 
 
 Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const char* const> files) {
     const fs::path path = checkpoint / state_file;
-    const auto read = read_json(path, 1 * MiB);
-    if (!read) return tl::unexpected(read.error());
-    const Json& json = *read;
+    PLIMSOLL_TRY(const auto read, read_json(path, 1 * MiB));
+    const Json& json = read;
     if (!json.is_object() || !json.contains("crc32c") || json["crc32c"] != own_sum(json)) {
         return bad_input("{} is damaged: its checksum does not fit", path.string());
     }
@@ -136,9 +132,7 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
         for (const std::string& name : names) {
             if (name.find('/') != std::string::npos)
                 return bad_input("{} is damaged: it names {}", path.string(), name);
-            if (auto whole = check_file(checkpoint / name, listed.at(name)); !whole) {
-                return tl::unexpected(whole.error());
-            }
+            PLIMSOLL_CHECK(check_file(checkpoint / name, listed.at(name)));
         }
     } catch (const Json::exception& error) {
         return bad_input("{} is damaged: {}", path.string(), error.what());

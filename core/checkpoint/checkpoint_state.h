@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of checkpoints without their tensors: which are there, which are whole, and state.json, which holds the
-// run's counters and makes damage to any of the files visible.
+// A folder of checkpoints without their tensors: which checkpoints are there, which are whole, and state.json, which
+// holds the run's counters and makes damage to any of the files visible.
 #pragma once
 
 #include <cstdint>
@@ -38,21 +38,21 @@ struct StateDocument {
 
 /// "step-00000100".
 std::string checkpoint_name(std::int64_t step);
-/// The step in such a name; nothing for any other.
+/// The step in a checkpoint's name; nothing for any other name.
 std::optional<std::int64_t> step_of(const std::string& name);
-/// Of all checkpoints in the folder, whole or not, newest first.
+/// The steps of all checkpoints in the folder, whole or not, newest first.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
-/// Sums up these files in `folder` and writes state.json, which vouches for them, beside them.
+/// Takes checksums of the named files in `folder` and writes state.json, which vouches for the files, beside them.
 Result<void> write_state(const std::filesystem::path& folder, const StateDocument& document,
                          const std::vector<std::string>& files);
-/// The document, after every byte of these files was found to be as written; none named: of all that it vouches for,
-/// of which there is one at least. The error says what is damaged.
+/// The document, after every byte of the named files was verified against its checksum; without names all files that
+/// the document vouches for are verified, and it has to vouch for one at least. The error says what is damaged.
 Result<StateDocument> verified_state(const std::filesystem::path& checkpoint, std::span<const char* const> files = {});
 
-/// Newest checkpoint of which these files are whole, if any; a damaged one (cut short, a flipped bit, half written) is
-/// passed over and named in `skipped` with the reason. Reads every byte of what it gives. `before`: only of earlier
-/// steps.
+/// The newest checkpoint whose named files are whole, if any. A damaged checkpoint (cut short, a flipped bit, half
+/// written) is passed over and named in `skipped` with the reason. Reads every byte of the files of the checkpoint that
+/// it gives. `before`: only checkpoints of earlier steps.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& checkpoints,
                                                        std::vector<std::string>* skipped = nullptr,
                                                        std::span<const char* const> files = {},

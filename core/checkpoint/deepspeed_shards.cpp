@@ -58,14 +58,13 @@ public:
     Result<StoredCheckpoint> read() {
         checkpoint_.kind = CheckpointKind::DeepSpeedZero;
         checkpoint_.path = folder_;
-        if (auto simple = refuse_other_parts(); !simple) return tl::unexpected(simple.error());
-        if (auto opened = open_files(); !opened) return tl::unexpected(opened.error());
+        PLIMSOLL_CHECK(refuse_other_parts());
+        PLIMSOLL_CHECK(open_files());
         checkpoint_.files = models_.size() + optimizers_.size();
         const Pickle& model = models_.front().pickle();
         if (const auto step = model.find(model.root(), "global_steps"))
             checkpoint_.step = models_.front().number(*step);
-        if (auto read = optimizers_.empty() ? read_module(false) : read_flat(); !read)
-            return tl::unexpected(read.error());
+        PLIMSOLL_CHECK(optimizers_.empty() ? read_module(false) : read_flat());
         add_shared();
         return std::move(checkpoint_);
     }
@@ -100,9 +99,8 @@ private:
             return bad_input("{} has no *{}; it is no checkpoint of DeepSpeed", folder_.string(), model_ending);
         for (const auto& [names, files] : {std::pair(&models, &models_), std::pair(&optimizers, &optimizers_)}) {
             for (const std::string& name : *names) {
-                auto file = TorchFile::open(folder_ / name);
-                if (!file) return tl::unexpected(file.error());
-                files->push_back(*std::move(file));
+                PLIMSOLL_TRY(auto file, TorchFile::open(folder_ / name));
+                files->push_back(std::move(file));
             }
         }
         return {};
@@ -118,9 +116,8 @@ private:
         }
         const auto module = pickle.find(pickle.root(), "module");
         if (!module) return damaged("{} has no module", file.path().filename().string());
-        auto tensors = file.tensors(*module);
-        if (!tensors) return tl::unexpected(tensors.error());
-        for (StoredTensor& each : *tensors) {
+        PLIMSOLL_TRY(auto tensors, file.tensors(*module));
+        for (StoredTensor& each : tensors) {
             if (!only_buffers || wanted.contains(each.name)) checkpoint_.weights.push_back(std::move(each));
         }
         return {};
@@ -175,29 +172,26 @@ private:
         const char* const key = *stage == 3 ? "fp32_flat_groups" : "single_partition_of_fp32_groups";
         std::vector<FlatRow> rows;
         for (const TorchFile& file : optimizers_) {
-            auto row = flats_of(file, key);
-            if (!row) return tl::unexpected(row.error());
-            rows.push_back(*std::move(row));
+            PLIMSOLL_TRY(auto row, flats_of(file, key));
+            rows.push_back(std::move(row));
         }
         const Pickle& pickle = models_.front().pickle();
         const auto found = pickle.find(pickle.root(), "param_shapes");
         if (!found) return damaged("the model states have no param_shapes");
-        const auto groups = param_shapes(pickle, *found, models_.front().path().string());
-        if (!groups) return tl::unexpected(groups.error());
+        PLIMSOLL_TRY(const auto groups, param_shapes(pickle, *found, models_.front().path().string()));
         name_states(*stage);
         if (auto buffers = read_module(true); !buffers) return buffers;
         if (auto frozen = add_frozen(*stage); !frozen) return frozen;
-        return *stage == 3 ? cut_each(rows, *groups) : cut_groups(rows, *groups);
+        return *stage == 3 ? cut_each(rows, groups) : cut_groups(rows, groups);
     }
 
     Result<FlatRow> flats_of(const TorchFile& file, std::string_view key) const {
         FlatRow row;
         const auto list = in_optimizer(file, key);
         for (const PickleId each : list ? file.pickle().elements(*list) : std::span<const PickleId>()) {
-            auto flat = file.tensor(each, std::string(key));
-            if (!flat) return tl::unexpected(flat.error());
-            if (!*flat || (*flat)->shape.size() != 1) return damaged("{} is no list of flat tensors", key);
-            row.add(std::move(**flat));
+            PLIMSOLL_TRY(auto flat, file.tensor(each, std::string(key)));
+            if (!flat || flat->shape.size() != 1) return damaged("{} is no list of flat tensors", key);
+            row.add(std::move(*flat));
         }
         if (row.flats().empty()) return damaged("{} has no {}", file.path().filename().string(), key);
         return row;
@@ -298,20 +292,20 @@ private:
             for (const TorchFile& file : models_) {
                 const auto fragments = file.pickle().find(file.pickle().root(), "frozen_param_fragments");
                 const auto value = fragments ? file.pickle().find(*fragments, *name) : std::nullopt;
-                auto part = value ? file.tensor(*value, std::string(*name)) : std::optional<StoredTensor>();
-                if (!part) return tl::unexpected(part.error());
-                if (!*part) return damaged("{} is frozen and missing", *name);
+                PLIMSOLL_TRY(auto part,
+                             value ? file.tensor(*value, std::string(*name)) : std::optional<StoredTensor>());
+                if (!part) return damaged("{} is frozen and missing", *name);
                 if (stage < 3) {
-                    tensor = std::move(**part);
+                    tensor = std::move(*part);
                     break;
                 }
-                if ((*part)->shape.size() != 1) return damaged("{} is frozen and not flat", *name);
+                if (part->shape.size() != 1) return damaged("{} is frozen and not flat", *name);
                 if (tensor.parts.empty()) {
-                    tensor = flat_tensor({std::string(*name), *shape}, (*part)->dtype);
+                    tensor = flat_tensor({std::string(*name), *shape}, part->dtype);
                     left = tensor.elements();
                 }
                 FlatRow row;
-                row.add(std::move(**part));
+                row.add(std::move(*part));
                 const std::int64_t own = std::min(left, row.elements());
                 row.put(0, own, tensor.elements() - left, tensor);
                 left -= own;

@@ -40,13 +40,12 @@ public:
     Result<StoredCheckpoint> read() {
         checkpoint_.kind = CheckpointKind::DeepSpeedUniversal;
         checkpoint_.path = folder_;
-        if (auto read = read_model_states(); !read) return tl::unexpected(read.error());
-        const auto names = folders_in(folder_ / "zero");
-        if (!names) return tl::unexpected(names.error());
-        for (const std::string& name : *names) {
+        PLIMSOLL_CHECK(read_model_states());
+        PLIMSOLL_TRY(const auto names, folders_in(folder_ / "zero"));
+        for (const std::string& name : names) {
             if (!valid_utf8(name)) return bad_input("{}: the name of a folder is not UTF-8 text", folder_.string());
             for (const std::string& file : files_named(folder_ / "zero" / name, "", ending)) {
-                if (auto read = read_state(name, file); !read) return tl::unexpected(read.error());
+                PLIMSOLL_CHECK(read_state(name, file));
             }
         }
         for (const StoredTensor& each : checkpoint_.weights) shapes_.erase(each.name);
@@ -62,17 +61,15 @@ private:
         std::vector<std::string> files = files_named(folder_, "mp_rank_", "_model_states.pt");
         if (files.empty()) files = files_named(folder_, "zero_pp_rank_0_mp_rank_", "_model_states.pt");
         if (files.empty()) return {};
-        const auto file = TorchFile::open(folder_ / files.front());
-        if (!file) return tl::unexpected(file.error());
+        PLIMSOLL_TRY(const auto file, TorchFile::open(folder_ / files.front()));
         ++checkpoint_.files;
-        const Pickle& pickle = file->pickle();
-        if (const auto step = pickle.find(pickle.root(), "global_steps")) checkpoint_.step = file->number(*step);
+        const Pickle& pickle = file.pickle();
+        if (const auto step = pickle.find(pickle.root(), "global_steps")) checkpoint_.step = file.number(*step);
         const auto found = pickle.find(pickle.root(), "param_shapes");
         // With tensor parallelism these are the shapes of one rank's parts.
         if (!found || files.size() > 1) return {};
-        const auto groups = param_shapes(pickle, *found, file->path().string());
-        if (!groups) return tl::unexpected(groups.error());
-        for (const auto& group : *groups) {
+        PLIMSOLL_TRY(const auto groups, param_shapes(pickle, *found, file.path().string()));
+        for (const auto& group : groups) {
             for (const NamedShape& each : group) shapes_[each.name] = each.shape;
         }
         return {};
@@ -80,25 +77,23 @@ private:
 
     Result<void> read_state(const std::string& name, const std::string& file_name) {
         const std::string state = file_name.substr(0, file_name.size() - ending.size());
-        const auto file = TorchFile::open(folder_ / "zero" / name / file_name);
-        if (!file) return tl::unexpected(file.error());
+        PLIMSOLL_TRY(const auto file, TorchFile::open(folder_ / "zero" / name / file_name));
         ++checkpoint_.files;
-        const PickleId root = file->pickle().root();
+        const PickleId root = file.pickle().root();
         if (state == "step") {
-            if (!checkpoint_.step) checkpoint_.step = file->number(root);
+            if (!checkpoint_.step) checkpoint_.step = file.number(root);
             return {};
         }
-        const auto inner = file->pickle().find(root, "param");
-        auto tensor = file->tensor(inner.value_or(root), name);
-        if (!tensor) return tl::unexpected(tensor.error());
-        if (!*tensor) return bad_input("{} holds no tensor; the checkpoint is damaged", file->path().string());
-        StoredTensor& found = **tensor;
+        const auto inner = file.pickle().find(root, "param");
+        PLIMSOLL_TRY(auto tensor, file.tensor(inner.value_or(root), name));
+        if (!tensor) return bad_input("{} holds no tensor; the checkpoint is damaged", file.path().string());
+        StoredTensor& found = *tensor;
         const auto shape = shapes_.find(name);
         if (shape != shapes_.end() && found.shape.size() == 1 && found.shape != shape->second) {
             found.shape = shape->second;
             if (!possible_shape(found.shape, found.dtype) || found.elements() != found.boxes[0])
                 return bad_input("{} has {} values, which do not fill its shape; the checkpoint is damaged",
-                                 file->path().string(), found.boxes[0]);
+                                 file.path().string(), found.boxes[0]);
         }
         if (state == "fp32") {
             checkpoint_.weights.push_back(std::move(found));

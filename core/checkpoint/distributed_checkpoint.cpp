@@ -36,10 +36,10 @@ public:
         const auto places = pickle_.find(pickle_.root(), "storage_data");
         if (!pickle_.is_call(pickle_.root(), fmt::format("{}Metadata", metadata_class)) || !tensors || !places)
             return bad_input("{} is no metadata of torch.distributed.checkpoint", what_);
-        if (auto read = read_places(*places); !read) return tl::unexpected(read.error());
+        PLIMSOLL_CHECK(read_places(*places));
         const auto entries = pickle_.entries(*tensors);
         for (std::size_t i = 0; i + 1 < entries.size(); i += 2) {
-            if (auto read = read_entry(entries[i], entries[i + 1]); !read) return tl::unexpected(read.error());
+            PLIMSOLL_CHECK(read_entry(entries[i], entries[i + 1]));
         }
         checkpoint_.kind = CheckpointKind::Distributed;
         checkpoint_.path = folder_;
@@ -57,9 +57,8 @@ private:
         const auto known = sizes_.find(name);
         if (known != sizes_.end()) return known->second;
         if (!is_plain_name(name)) return damaged("it names the file {}, which is not in the folder", shown(Json(name)));
-        const auto file = FileReader::open(folder_ / name);
-        if (!file) return tl::unexpected(file.error());
-        return sizes_[name] = file->size();
+        PLIMSOLL_TRY(const auto file, FileReader::open(folder_ / name));
+        return sizes_[name] = file.size();
     }
 
     /// storage_data: {MetadataIndex(fqn, offset): _StorageInfo(relative_path, offset, length)}
@@ -75,12 +74,10 @@ private:
                 return bad_input(
                     "{}: {} was written through an extension (compression); save the checkpoint without extensions",
                     what_, *fqn);
-            const auto size = size_of(std::string(*path));
-            if (!size) return tl::unexpected(size.error());
+            PLIMSOLL_TRY(const auto size, size_of(std::string(*path)));
             const auto at = static_cast<std::uint64_t>(*begin), bytes = static_cast<std::uint64_t>(*length);
-            if (at > *size || bytes > *size - at)
-                return damaged("{} would have {} bytes from byte {} of {}, which has {}", *fqn, bytes, at, *path,
-                               *size);
+            if (at > size || bytes > size - at)
+                return damaged("{} would have {} bytes from byte {} of {}, which has {}", *fqn, bytes, at, *path, size);
             auto stored = std::make_shared<StoredBytes>();
             *stored = {folder_ / *path, at, bytes};
             const auto offset = pickle_.find(entries[i], "offset");
@@ -99,10 +96,9 @@ private:
         }
         if (!pickle_.is_call(value, fmt::format("{}TensorStorageMetadata", metadata_class)))
             return damaged("{} is neither a tensor nor bytes", *name);
-        auto tensor = read_tensor(std::string(*name), value);
-        if (!tensor) return tl::unexpected(tensor.error());
-        if (is_step(tensor->name) && !checkpoint_.step) checkpoint_.step = whole_number(*tensor);
-        sort_in(std::move(*tensor), checkpoint_);
+        PLIMSOLL_TRY(auto tensor, read_tensor(std::string(*name), value));
+        if (is_step(tensor.name) && !checkpoint_.step) checkpoint_.step = whole_number(tensor);
+        sort_in(std::move(tensor), checkpoint_);
         return {};
     }
 
@@ -134,7 +130,7 @@ private:
                 return damaged("no file holds the part of {} at {}", tensor.name, fmt::join(*offsets, ", "));
             tensor.parts.push_back({*std::move(offsets), *std::move(sizes), piece->second, true, 0, {}});
         }
-        if (auto fits = check_parts(tensor); !fits) return tl::unexpected(fits.error());
+        PLIMSOLL_CHECK(check_parts(tensor));
         return tensor;
     }
 
@@ -178,11 +174,9 @@ private:
 }  // namespace
 
 Result<StoredCheckpoint> open_distributed(const fs::path& folder) {
-    const auto text = read_file(folder / ".metadata", largest_metadata);
-    if (!text) return tl::unexpected(text.error());
-    const auto pickle = Pickle::parse(*text, (folder / ".metadata").string());
-    if (!pickle) return tl::unexpected(pickle.error());
-    return DistributedReader(folder, *pickle).read();
+    PLIMSOLL_TRY(const auto text, read_file(folder / ".metadata", largest_metadata));
+    PLIMSOLL_TRY(const auto pickle, Pickle::parse(text, (folder / ".metadata").string()));
+    return DistributedReader(folder, pickle).read();
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's pickles as a tree of values. Nothing is looked up, imported or called: what a pickle would call stands in
-// the tree as the name of the callable and its arguments.
+// Python's pickles as a tree of values. Nothing is looked up, imported or called: a call in the pickle stands in the
+// tree as the name of the callable and its arguments.
 #pragma once
 
 #include <cstdint>
@@ -46,11 +46,11 @@ struct PickleNode {
 /// Metadata of 1,000 tensors on 1,000 ranks have some 27 million values, of about 90 bytes each.
 inline constexpr std::size_t most_pickle_values = 32'000'000;
 
-/// A pickle's values. They may hold each other in circles: who walks through them has to count.
+/// A pickle's values. Values may contain each other in circles, so code that walks through them has to count.
 class Pickle {
 public:
-    /// Of protocols 2 to 5, without buffers outside the pickle and registered extensions. Errors name `what` and the
-    /// byte. Nesting costs no stack, and no more values and memo entries are made than the bytes speak of.
+    /// Reads protocols 2 to 5, without buffers outside the pickle and registered extensions. Errors name `what` and the
+    /// byte. Nesting costs no stack, and the number of values and memo entries is bounded by the bytes of the pickle.
     static Result<Pickle> parse(std::string_view bytes, const std::string& what,
                                 std::size_t most_values = most_pickle_values);
 
@@ -64,7 +64,7 @@ public:
     std::optional<PickleId> find(PickleId id, std::string_view key) const;
     /// Elements of a tuple, a list, a set, or of a torch.Size.
     std::span<const PickleId> elements(PickleId id) const;
-    /// Whether it is what `callable` ("module.name") would make.
+    /// Whether the value is a call of `callable` ("module.name").
     bool is_call(PickleId id, std::string_view callable) const;
     std::optional<std::string_view> text(PickleId id) const;
     std::optional<std::int64_t> integer(PickleId id) const;

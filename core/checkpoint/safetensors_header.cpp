@@ -110,20 +110,17 @@ Result<void> parse_metadata(const Json& json, const std::string& what, Metadata&
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                                    const std::string& what) {
     if (!json.starts_with('{')) return bad_input("{} is no safetensors file: its header does not start with {{", what);
-    const Result<Json> document = parse_json(json, what);
-    if (!document) return tl::unexpected(document.error());
+    PLIMSOLL_TRY(const Json document, parse_json(json, what));
 
     SafetensorsHeader header;
     std::vector<TensorPlace>& places = header.places;
-    for (const auto& [name, value] : document->items()) {
+    for (const auto& [name, value] : document.items()) {
         if (name == "__metadata__") {
-            if (auto parsed = parse_metadata(value, what, header.metadata); !parsed)
-                return tl::unexpected(parsed.error());
+            PLIMSOLL_CHECK(parse_metadata(value, what, header.metadata));
             continue;
         }
-        auto place = parse_place(name, value, what);
-        if (!place) return tl::unexpected(place.error());
-        places.push_back(std::move(*place));
+        PLIMSOLL_TRY(auto place, parse_place(name, value, what));
+        places.push_back(std::move(place));
     }
     std::sort(places.begin(), places.end(), [](const TensorPlace& a, const TensorPlace& b) {
         return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
@@ -146,14 +143,14 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::u
 Result<SafetensorsHeader> read_safetensors_header(const FileReader& file, const std::string& what) {
     std::uint64_t length = 0;
     if (file.size() < sizeof length) return bad_input("{} is no safetensors file: it has {} bytes", what, file.size());
-    if (auto read = file.read(&length, sizeof length, 0); !read) return tl::unexpected(read.error());
+    PLIMSOLL_CHECK(file.read(&length, sizeof length, 0));
     const std::uint64_t rest = file.size() - sizeof length;
     if (length > max_safetensors_header || length > rest) {
         return bad_input("{} is no safetensors file, or cut short: its header would have {} bytes, the file has {}",
                          what, length, file.size());
     }
     std::string text(length, '\0');
-    if (auto read = file.read(text.data(), length, sizeof length); !read) return tl::unexpected(read.error());
+    PLIMSOLL_CHECK(file.read(text.data(), length, sizeof length));
     auto header = parse_safetensors_header(text, rest - length, what);
     if (header) header->data = sizeof length + length;
     return header;

@@ -31,11 +31,11 @@ struct TensorPlace {
 struct SafetensorsHeader {
     std::vector<TensorPlace> places;  ///< in file order
     Metadata metadata;
-    std::uint64_t data = 0;  ///< where in the file the tensors' bytes begin
+    std::uint64_t data = 0;  ///< where the tensors' bytes begin in the file
 };
 
-/// `data_bytes` is what the file holds behind the header; the places must fill it without a hole or an overlap. `what`
-/// names the file in errors.
+/// `data_bytes` is the number of bytes behind the header; the places must fill them without a hole or an overlap.
+/// `what` names the file in errors.
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                                    const std::string& what);
 
@@ -43,11 +43,11 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::u
 /// header within limits), so that all places lie in the file.
 Result<SafetensorsHeader> read_safetensors_header(const FileReader& file, const std::string& what);
 
-/// The header of these tensors, laid out one behind the other in this order with the bytes that their places have,
-/// padded with spaces to a multiple of 8.
+/// The header of these tensors, laid out one behind the other in this order with the sizes of their places, padded with
+/// spaces to a multiple of 8.
 Result<std::string> make_safetensors_header(const std::vector<TensorPlace>& tensors, const Metadata& metadata);
 
-/// Its length and the header: what a file begins with.
+/// Writes the beginning of a file: the header's length and the header.
 Result<void> write_safetensors_header(FileWriter& file, const std::string& header);
 
 }  // namespace plimsoll

@@ -202,7 +202,7 @@ Result<std::vector<StoredTensor>> model_weights(const StoredCheckpoint& checkpoi
         weights.push_back(each);
         weights.back().name = std::move(name);
     }
-    if (auto bounded = check_sharing(weights, checkpoint.path); !bounded) return tl::unexpected(bounded.error());
+    PLIMSOLL_CHECK(check_sharing(weights, checkpoint.path));
     return weights;
 }
 

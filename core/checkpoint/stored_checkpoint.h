@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of PyTorch and DeepSpeed, as the tensors in them.
+// Checkpoints of PyTorch and DeepSpeed, as lists of tensors.
 #pragma once
 
 #include <array>
@@ -24,35 +24,38 @@ enum class CheckpointKind {
 };
 inline constexpr std::array<std::string_view, 5> checkpoint_kind_names{
     "torch.save", "torch.save in shards", "torch.distributed.checkpoint", "DeepSpeed universal", "DeepSpeed ZeRO"};
+inline constexpr std::string_view name_of(CheckpointKind kind) {
+    return checkpoint_kind_names[static_cast<std::size_t>(kind)];
+}
 
 struct StoredCheckpoint {
     CheckpointKind kind = CheckpointKind::TorchFile;
     std::filesystem::path path;  ///< the file or folder that was found
     std::size_t files = 0;
-    std::vector<StoredTensor> weights;  ///< all that is not an optimizer's
-    std::vector<StoredTensor> states;   ///< an optimizer's, where they are whole tensors
-    std::set<std::string> state_names;  ///< the optimizer's states by name: exp_avg, exp_avg_sq, …
+    std::vector<StoredTensor> weights;  ///< all tensors that are not an optimizer's
+    std::vector<StoredTensor> states;   ///< an optimizer's states, where they are stored as whole tensors
+    std::set<std::string> state_names;  ///< names of the optimizer's states: exp_avg, exp_avg_sq, …
     std::optional<std::int64_t> step;
 };
 
-/// Which kind lies at a file or in a folder, and where exactly (a folder's `latest` and Accelerate's
-/// pytorch_model_fsdp_0 are followed); nothing where none is seen. Looks at names alone.
+/// The kind of checkpoint at a file or in a folder, and its exact place (a folder's `latest` and Accelerate's
+/// pytorch_model_fsdp_0 are followed); nothing where no kind is recognised. Looks at names alone.
 struct CheckpointPlace {
     CheckpointKind kind;
     std::filesystem::path path;
 };
 std::optional<CheckpointPlace> find_checkpoint(const std::filesystem::path& file_or_folder);
 
-/// Names, shapes and places of all tensors; no value is read but the step. Every place lies in its file. Error where no
-/// kind is seen, a file is missing, damaged or hostile, or the checkpoint is in parts that cannot be put together here;
-/// then the sentence says which tool can.
+/// Names, shapes and places of all tensors; of the values only the step is read. Every place lies in its file. Error
+/// where no kind is recognised, a file is missing, damaged or hostile, or the checkpoint is in parts that cannot be put
+/// together here; in the last case the sentence says which tool can.
 Result<StoredCheckpoint> open_checkpoint(const std::filesystem::path& file_or_folder);
 
-/// Those of `weights` that are a model's own, under names without what a tool put before them ("module.", "model.",
-/// "_orig_mod.", …): the longest prefix is looked for under which the table of embeddings is found. `embedding` is its
-/// last name ("embed_tokens.weight"), `heads` the first parts of names that count ("model", "lm_head", "layers", …), of
-/// which heads[0] belongs to the model. Error where there is no such table, or two; and where the tensors are larger
-/// than their files could hold.
+/// The tensors of `weights` that belong to the model, under names without the prefix that a tool put before them
+/// ("module.", "model.", "_orig_mod.", …): the longest prefix under which the table of embeddings is found. `embedding`
+/// is the table's last name ("embed_tokens.weight"). `heads` are the first parts of names that count ("model",
+/// "lm_head", "layers", …), of which heads[0] belongs to the model. Error where there is no such table, or two; and
+/// where the tensors are larger than their files could hold.
 Result<std::vector<StoredTensor>> model_weights(const StoredCheckpoint& checkpoint, const std::string& embedding,
                                                 const std::vector<std::string>& heads);
 

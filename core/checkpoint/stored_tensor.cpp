@@ -77,15 +77,13 @@ Sizes row_major(const Sizes& shape) {
 
 Result<StoredPart> opened(const StoredPart& part, const StoredTensor& tensor) {
     if (!part.archive) return part;
-    const auto file = TorchFile::open(part.bytes->path, part.bytes->begin, part.bytes->bytes);
-    if (!file) return tl::unexpected(file.error());
-    const auto found = file->tensor(file->pickle().root(), tensor.name);
-    if (!found) return tl::unexpected(found.error());
-    if (!*found || (*found)->dtype != tensor.dtype || (*found)->shape != part.sizes) {
+    PLIMSOLL_TRY(const auto file, TorchFile::open(part.bytes->path, part.bytes->begin, part.bytes->bytes));
+    PLIMSOLL_TRY(const auto found, file.tensor(file.pickle().root(), tensor.name));
+    if (!found || found->dtype != tensor.dtype || found->shape != part.sizes) {
         return bad_input("{} is damaged: its part of {} at byte {} is not what the metadata says",
                          part.bytes->path.string(), tensor.name, part.bytes->begin);
     }
-    StoredPart inner = (*found)->parts.front();
+    StoredPart inner = found->parts.front();
     inner.offsets = part.offsets;
     return inner;
 }
@@ -93,14 +91,13 @@ Result<StoredPart> opened(const StoredPart& part, const StoredTensor& tensor) {
 }  // namespace
 
 Result<void> read_bytes(const StoredBytes& run, std::uint64_t from, std::uint64_t size, char* out) {
-    const auto file = FileReader::open(run.path);
-    if (!file) return tl::unexpected(file.error());
-    if (!run.crc || run.checked) return file->read(out, size, run.begin + from);
+    PLIMSOLL_TRY(const auto file, FileReader::open(run.path));
+    if (!run.crc || run.checked) return file.read(out, size, run.begin + from);
     std::string piece;
     uLong sum = 0;
     for (std::uint64_t at = 0; at < run.bytes; at += block) {
         piece.resize(std::min(block, run.bytes - at));
-        if (auto read = file->read(piece.data(), piece.size(), run.begin + at); !read) return read;
+        if (auto read = file.read(piece.data(), piece.size(), run.begin + at); !read) return read;
         sum = crc32(sum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size()));
         const std::uint64_t begin = std::max(at, from), end = std::min(at + piece.size(), from + size);
         if (begin < end) std::memcpy(out + (begin - from), piece.data() + (begin - at), end - begin);
@@ -209,21 +206,20 @@ Result<void> read_values(const StoredTensor& tensor, void* out) {
     std::string values;
     for (const StoredPart& each : tensor.parts) {
         if (product(each.sizes) == 0) continue;
-        const auto part = opened(each, tensor);
-        if (!part) return tl::unexpected(part.error());
+        PLIMSOLL_TRY(const auto part, opened(each, tensor));
         std::int64_t place = 0;
-        for (std::size_t d = 0; d < strides.size(); ++d) place += part->offsets[d] * strides[d];
+        for (std::size_t d = 0; d < strides.size(); ++d) place += part.offsets[d] * strides[d];
         char* const target = static_cast<char*>(out) + static_cast<std::uint64_t>(place) * element;
-        const std::uint64_t from = static_cast<std::uint64_t>(part->first) * element;
-        const std::uint64_t size = static_cast<std::uint64_t>(end_of(*part) - part->first) * element;
-        const bool dense = part->strides == row_major(part->sizes);
-        if (dense && product(part->sizes) == tensor.elements()) {
-            if (auto read = read_bytes(*part->bytes, from, size, target); !read) return read;
+        const std::uint64_t from = static_cast<std::uint64_t>(part.first) * element;
+        const std::uint64_t size = static_cast<std::uint64_t>(end_of(part) - part.first) * element;
+        const bool dense = part.strides == row_major(part.sizes);
+        if (dense && product(part.sizes) == tensor.elements()) {
+            if (auto read = read_bytes(*part.bytes, from, size, target); !read) return read;
             continue;
         }
         values.resize(size);
-        if (auto read = read_bytes(*part->bytes, from, size, values.data()); !read) return read;
-        BoxCopy(part->sizes, part->strides, strides, element).copy(values.data(), target);
+        if (auto read = read_bytes(*part.bytes, from, size, values.data()); !read) return read;
+        BoxCopy(part.sizes, part.strides, strides, element).copy(values.data(), target);
     }
     return {};
 }

@@ -53,7 +53,7 @@ Result<std::string> read_record(const StoredBytes& record, std::uint64_t limit, 
         return bad_input("{} has {} of metadata, which is too much", what,
                          format_bytes(static_cast<Bytes>(record.bytes)));
     std::string text(record.bytes, '\0');
-    if (auto read = read_bytes(record, 0, text.size(), text.data()); !read) return tl::unexpected(read.error());
+    PLIMSOLL_CHECK(read_bytes(record, 0, text.size(), text.data()));
     return text;
 }
 
@@ -72,34 +72,28 @@ std::string_view dtype_of_torch(std::string_view global) {
 }
 
 Result<TorchFile> TorchFile::open(const std::filesystem::path& path) {
-    const auto file = FileReader::open(path);
-    if (!file) return tl::unexpected(file.error());
+    PLIMSOLL_TRY(const auto file, FileReader::open(path));
     std::array<char, old_magic.size()> begin{};
-    if (file->size() >= begin.size()) {
-        if (auto read = file->read(begin.data(), begin.size(), 0); !read) return tl::unexpected(read.error());
+    if (file.size() >= begin.size()) {
+        PLIMSOLL_CHECK(file.read(begin.data(), begin.size(), 0));
         if (std::string_view(begin.data(), begin.size()) == old_magic) {
             return bad_input(
-                "{} is in the format that torch.save wrote before PyTorch 1.6; load it and save it again with a "
-                "current "
-                "PyTorch",
+                "{} is in the format that torch.save wrote before PyTorch 1.6; load it and save it again with a current PyTorch",
                 path.string());
         }
     }
-    return open(path, 0, file->size());
+    return open(path, 0, file.size());
 }
 
 Result<TorchFile> TorchFile::open(const std::filesystem::path& path, std::uint64_t begin, std::uint64_t bytes) {
-    const auto file = FileReader::open(path);
-    if (!file) return tl::unexpected(file.error());
+    PLIMSOLL_TRY(const auto file, FileReader::open(path));
     const std::string what = path.string();
-    const auto entries = read_zip_directory(*file, begin, bytes, what);
-    if (!entries) return tl::unexpected(entries.error());
+    PLIMSOLL_TRY(const auto entries, read_zip_directory(file, begin, bytes, what));
     // torch.serialization.set_crc32_options(False) writes 0 for every one.
-    const bool summed =
-        std::any_of(entries->begin(), entries->end(), [](const ZipEntry& each) { return each.crc != 0; });
+    const bool summed = std::any_of(entries.begin(), entries.end(), [](const ZipEntry& each) { return each.crc != 0; });
     TorchFile torch;
     torch.path_ = path;
-    for (const ZipEntry& entry : *entries) {
+    for (const ZipEntry& entry : entries) {
         const auto slash = entry.name.find('/');
         if (slash == std::string::npos) continue;
         auto record = std::make_shared<StoredBytes>();
@@ -108,9 +102,8 @@ Result<TorchFile> TorchFile::open(const std::filesystem::path& path, std::uint64
             return bad_input("{} is damaged: {} is in it twice", what, entry.name);
     }
     if (const auto order = torch.records_.find("byteorder"); order != torch.records_.end()) {
-        const auto text = read_record(*order->second, 64, what);
-        if (!text) return tl::unexpected(text.error());
-        if (*text != "little")
+        PLIMSOLL_TRY(const auto text, read_record(*order->second, 64, what));
+        if (text != "little")
             return bad_input("{} was written on a big-endian machine; save it again on another", what);
     }
     const auto data = torch.records_.find("data.pkl");
@@ -118,11 +111,9 @@ Result<TorchFile> TorchFile::open(const std::filesystem::path& path, std::uint64
         return bad_input("{} is a zip archive without data.pkl; what torch.save wrote is needed{}", what,
                          torch.records_.contains("constants.pkl") ? ", not TorchScript" : "");
     }
-    const auto text = read_record(*data->second, largest_pickle, what);
-    if (!text) return tl::unexpected(text.error());
-    auto pickle = Pickle::parse(*text, what);
-    if (!pickle) return tl::unexpected(pickle.error());
-    torch.pickle_ = std::move(*pickle);
+    PLIMSOLL_TRY(const auto text, read_record(*data->second, largest_pickle, what));
+    PLIMSOLL_TRY(auto pickle, Pickle::parse(text, what));
+    torch.pickle_ = std::move(pickle);
     return torch;
 }
 
@@ -190,11 +181,10 @@ Result<std::optional<StoredTensor>> TorchFile::tensor(PickleId value, const std:
     }
     // (storage, offset, size, stride, requires_grad, hooks[, dtype])
     if (arguments.size() < (third_form ? 7U : 4U)) return refuse("lacks its shape; the file is damaged");
-    const auto stored = storage(arguments[0], name);
-    if (!stored) return tl::unexpected(stored.error());
+    PLIMSOLL_TRY(const auto stored, storage(arguments[0], name));
     StoredTensor tensor;
     tensor.name = name;
-    tensor.dtype = stored->dtype;
+    tensor.dtype = stored.dtype;
     if (third_form && pickle_[arguments[6]].kind == PickleNode::Kind::Global)
         tensor.dtype = dtype_of_torch(pickle_[arguments[6]].text);
     if (tensor.dtype.empty()) return refuse("has a dtype that cannot be read; save it as float32, float16 or bfloat16");
@@ -204,8 +194,8 @@ Result<std::optional<StoredTensor>> TorchFile::tensor(PickleId value, const std:
         return refuse("has no shape; the file is damaged");
     tensor.shape = tensor.boxes = *sizes;
     tensor.parts.push_back(
-        {std::vector<std::int64_t>(sizes->size()), *sizes, stored->bytes, false, *first, *std::move(strides)});
-    if (auto fits = check_parts(tensor); !fits) return tl::unexpected(fits.error());
+        {std::vector<std::int64_t>(sizes->size()), *sizes, stored.bytes, false, *first, *std::move(strides)});
+    PLIMSOLL_CHECK(check_parts(tensor));
     return std::optional(std::move(tensor));
 }
 
@@ -232,10 +222,9 @@ Result<std::vector<StoredTensor>> TorchFile::tensors(PickleId dict) const {
             if (!valid_utf8(key.text)) return bad_input("{}: the name of a tensor is not UTF-8 text", path_.string());
             std::string name = at.prefix + (numbered ? fmt::format("{}", key.integer) : key.text);
             letters += name.size();
-            auto each = tensor(entries[i + 1], name);
-            if (!each) return tl::unexpected(each.error());
-            if (*each)
-                found.push_back(std::move(**each));
+            PLIMSOLL_TRY(auto each, tensor(entries[i + 1], name));
+            if (each)
+                found.push_back(std::move(*each));
             else if (at.depth < deepest && pickle_[entries[i + 1]].kind != PickleNode::Kind::Text)
                 inner.push_back({entries[i + 1], name + ".", at.depth + 1});
         }

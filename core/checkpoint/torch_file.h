@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that torch.save wrote (PyTorch 1.6 or later): a zip archive with a pickle and the storages that it speaks of.
-// Nothing of it is executed.
+// A file that torch.save wrote (PyTorch 1.6 or later): a zip archive with a pickle and the storages that the pickle
+// refers to. No part of the pickle is executed.
 #pragma once
 
 #include <filesystem>
@@ -18,19 +18,19 @@ class TorchFile {
 public:
     /// Errors name the file: no such archive, damaged, cut short, big-endian, or in the format before PyTorch 1.6.
     static Result<TorchFile> open(const std::filesystem::path& path);
-    /// One that takes up `bytes` bytes of the file from `begin`.
+    /// Opens an archive that takes up `bytes` bytes of the file from `begin`.
     static Result<TorchFile> open(const std::filesystem::path& path, std::uint64_t begin, std::uint64_t bytes);
 
     const Pickle& pickle() const { return pickle_; }
     const std::filesystem::path& path() const { return path_; }
 
-    /// The tensor that a value of the pickle is; nothing where it is none. Error where it is one that cannot be read
-    /// (quantized, sparse, of another process) or its storage is missing or too small.
+    /// The tensor that a value of the pickle describes; nothing where the value is no tensor. Error where the tensor
+    /// cannot be read (quantized, sparse, of another process) or its storage is missing or too small.
     Result<std::optional<StoredTensor>> tensor(PickleId value, const std::string& name) const;
 
-    /// Every tensor in a dict, and in the dicts in it: names are keys joined by dots, as in a state_dict's. What is in
-    /// lists and objects is left out. Error as of tensor(); where a name is not UTF-8; and where there are more than a
-    /// checkpoint could have.
+    /// Every tensor in a dict and in nested dicts: names are keys joined by dots, as in a state_dict's. Tensors in
+    /// lists and objects are left out. Errors as of tensor(); also where a name is not UTF-8, and where there are more
+    /// tensors than a checkpoint could have.
     Result<std::vector<StoredTensor>> tensors(PickleId dict) const;
 
     /// A whole number, or a tensor with one.
@@ -39,7 +39,7 @@ public:
 private:
     struct Storage {
         std::shared_ptr<const StoredBytes> bytes;
-        std::string dtype;  ///< empty: the tensor says
+        std::string dtype;  ///< empty: the tensor gives its dtype
     };
     Result<Storage> storage(PickleId persistent, const std::string& name) const;
 

@@ -13,15 +13,13 @@ namespace fs = std::filesystem;
 namespace {
 
 Result<void> add_file(const fs::path& path, StoredCheckpoint& checkpoint) {
-    const auto file = TorchFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    auto tensors = file->tensors(file->pickle().root());
-    if (!tensors) return tl::unexpected(tensors.error());
-    if (tensors->empty()) return bad_input("{} holds no tensors: the state_dict of a model is needed", path.string());
-    for (StoredTensor& each : *tensors) sort_in(std::move(each), checkpoint);
+    PLIMSOLL_TRY(const auto file, TorchFile::open(path));
+    PLIMSOLL_TRY(auto tensors, file.tensors(file.pickle().root()));
+    if (tensors.empty()) return bad_input("{} holds no tensors: the state_dict of a model is needed", path.string());
+    for (StoredTensor& each : tensors) sort_in(std::move(each), checkpoint);
     for (const char* key : {"step", "global_step", "iteration"}) {
-        const auto value = file->pickle().find(file->pickle().root(), key);
-        if (value && !checkpoint.step) checkpoint.step = file->number(*value);
+        const auto value = file.pickle().find(file.pickle().root(), key);
+        if (value && !checkpoint.step) checkpoint.step = file.number(*value);
     }
     ++checkpoint.files;
     return {};
@@ -33,16 +31,15 @@ Result<StoredCheckpoint> open_torch_file(const fs::path& path) {
     StoredCheckpoint checkpoint;
     checkpoint.kind = CheckpointKind::TorchFile;
     checkpoint.path = path;
-    if (auto added = add_file(path, checkpoint); !added) return tl::unexpected(added.error());
+    PLIMSOLL_CHECK(add_file(path, checkpoint));
     return checkpoint;
 }
 
 Result<StoredCheckpoint> open_torch_shards(const fs::path& folder) {
     const fs::path index_path = folder / "pytorch_model.bin.index.json";
-    const auto index = read_json(index_path, 64 * MiB);
-    if (!index) return tl::unexpected(index.error());
-    const auto map = index->is_object() ? index->find("weight_map") : index->end();
-    if (map == index->end() || !map->is_object() || map->empty())
+    PLIMSOLL_TRY(const auto index, read_json(index_path, 64 * MiB));
+    const auto map = index.is_object() ? index.find("weight_map") : index.end();
+    if (map == index.end() || !map->is_object() || map->empty())
         return bad_input("{} has no weight_map; it is no index", index_path.string());
     std::set<std::string> files;
     for (const auto& [tensor, file] : map->items()) {
@@ -54,7 +51,7 @@ Result<StoredCheckpoint> open_torch_shards(const fs::path& folder) {
     checkpoint.kind = CheckpointKind::TorchShards;
     checkpoint.path = folder;
     for (const std::string& file : files) {
-        if (auto added = add_file(folder / file, checkpoint); !added) return tl::unexpected(added.error());
+        PLIMSOLL_CHECK(add_file(folder / file, checkpoint));
     }
     std::set<std::string_view> found;
     for (const StoredTensor& tensor : checkpoint.weights) {

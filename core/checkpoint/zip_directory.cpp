@@ -40,7 +40,7 @@ public:
     Result<std::string> read(std::uint64_t at, std::uint64_t size) const {
         if (at > bytes_ || size > bytes_ - at) return damaged("it is cut short");
         std::string text(size, '\0');
-        if (auto got = file_.read(text.data(), size, begin_ + at); !got) return tl::unexpected(got.error());
+        PLIMSOLL_CHECK(file_.read(text.data(), size, begin_ + at));
         return text;
     }
     tl::unexpected<Error> damaged(std::string_view why) const {
@@ -62,24 +62,21 @@ struct Directory {
 Result<Directory> find_directory(const Window& archive) {
     const std::uint64_t tail_size = std::min(archive.size(), end_size + longest_comment);
     const std::uint64_t tail_at = archive.size() - tail_size;
-    const auto tail = archive.read(tail_at, tail_size);
-    if (!tail) return tl::unexpected(tail.error());
+    PLIMSOLL_TRY(const auto tail, archive.read(tail_at, tail_size));
     for (std::uint64_t back = end_size; back <= tail_size; ++back) {
-        const std::string_view end = std::string_view(*tail).substr(tail_size - back);
+        const std::string_view end = std::string_view(tail).substr(tail_size - back);
         if (number_at<std::uint32_t>(end, 0) != end_mark || number_at<std::uint16_t>(end, 20) != back - end_size)
             continue;
         Directory found{number_at<std::uint32_t>(end, 16), number_at<std::uint32_t>(end, 12),
                         number_at<std::uint16_t>(end, 10)};
         const std::uint64_t end_at = archive.size() - back;
         if (end_at < locator_size) return found;
-        const auto locator = archive.read(end_at - locator_size, locator_size);
-        if (!locator) return tl::unexpected(locator.error());
-        if (number_at<std::uint32_t>(*locator, 0) != locator_mark) return found;
-        const auto end64 = archive.read(number_at<std::uint64_t>(*locator, 8), end64_size);
-        if (!end64) return tl::unexpected(end64.error());
-        if (number_at<std::uint32_t>(*end64, 0) != end64_mark) return archive.damaged("its zip64 record is missing");
-        return Directory{number_at<std::uint64_t>(*end64, 48), number_at<std::uint64_t>(*end64, 40),
-                         number_at<std::uint64_t>(*end64, 32)};
+        PLIMSOLL_TRY(const auto locator, archive.read(end_at - locator_size, locator_size));
+        if (number_at<std::uint32_t>(locator, 0) != locator_mark) return found;
+        PLIMSOLL_TRY(const auto end64, archive.read(number_at<std::uint64_t>(locator, 8), end64_size));
+        if (number_at<std::uint32_t>(end64, 0) != end64_mark) return archive.damaged("its zip64 record is missing");
+        return Directory{number_at<std::uint64_t>(end64, 48), number_at<std::uint64_t>(end64, 40),
+                         number_at<std::uint64_t>(end64, 32)};
     }
     return archive.damaged("the directory at its end is missing");
 }
@@ -114,17 +111,15 @@ Result<std::vector<ZipEntry>> read_zip_directory(const FileReader& file, std::ui
     }
     const Window archive(file, begin, bytes, what);
     if (bytes < end_size) return archive.damaged(fmt::format("it has {} bytes", bytes));
-    const auto found = find_directory(archive);
-    if (!found) return tl::unexpected(found.error());
-    if (found->bytes > largest_directory || found->entries > found->bytes / central_size)
+    PLIMSOLL_TRY(const auto found, find_directory(archive));
+    if (found.bytes > largest_directory || found.entries > found.bytes / central_size)
         return archive.damaged(
-            fmt::format("its directory would have {} bytes and {} entries", found->bytes, found->entries));
-    const auto text = archive.read(found->at, found->bytes);
-    if (!text) return tl::unexpected(text.error());
+            fmt::format("its directory would have {} bytes and {} entries", found.bytes, found.entries));
+    PLIMSOLL_TRY(const auto text, archive.read(found.at, found.bytes));
 
     std::vector<ZipEntry> entries;
-    std::string_view rest = *text;
-    for (std::uint64_t i = 0; i < found->entries; ++i) {
+    std::string_view rest = text;
+    for (std::uint64_t i = 0; i < found.entries; ++i) {
         if (rest.size() < central_size || number_at<std::uint32_t>(rest, 0) != central_mark)
             return archive.damaged(fmt::format("entry {} of its directory is missing", i));
         const std::size_t name = number_at<std::uint16_t>(rest, 28), extra = number_at<std::uint16_t>(rest, 30),
@@ -143,10 +138,9 @@ Result<std::vector<ZipEntry>> read_zip_directory(const FileReader& file, std::ui
                 "{} is a zip archive whose entries are compressed or encrypted; torch.save writes none such", what);
         rest.remove_prefix(central_size + name + extra + comment);
         // The local header's name and extra field have lengths of their own.
-        const auto local = archive.read(at, local_size);
-        if (!local) return tl::unexpected(local.error());
-        if (number_at<std::uint32_t>(*local, 0) != local_mark) return archive.damaged("an entry has no header");
-        at += local_size + number_at<std::uint16_t>(*local, 26) + number_at<std::uint16_t>(*local, 28);
+        PLIMSOLL_TRY(const auto local, archive.read(at, local_size));
+        if (number_at<std::uint32_t>(local, 0) != local_mark) return archive.damaged("an entry has no header");
+        at += local_size + number_at<std::uint16_t>(local, 26) + number_at<std::uint16_t>(local, 28);
         if (at > bytes || entry.bytes > bytes - at) return archive.damaged("an entry ends behind its end");
         entry.begin = begin + at;
         entries.push_back(std::move(entry));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the files of a zip archive lie that were put into it as they are.
+// The places of uncompressed files in a zip archive.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct ZipEntry {
     std::uint32_t crc = 0;  ///< CRC-32 (of zlib); not checked here
 };
 
-/// Of the archive that takes up `bytes` bytes of the file from `begin` (PKWARE's APPNOTE.TXT 6.3, with zip64). Every
-/// entry lies in those bytes. Error where the archive is damaged or cut short, or an entry is compressed or encrypted.
+/// The entries of the archive that takes up `bytes` bytes of the file from `begin` (PKWARE's APPNOTE.TXT 6.3, with
+/// zip64). Every entry lies in those bytes. Error where the archive is damaged or cut short, or an entry is compressed
+/// or encrypted.
 Result<std::vector<ZipEntry>> read_zip_directory(const FileReader& file, std::uint64_t begin, std::uint64_t bytes,
                                                  const std::string& what);
 

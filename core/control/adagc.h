@@ -11,20 +11,20 @@ class AdaGc {
 public:
     struct Settings {
         double relative = 1.05;     ///< norm allowed, as a multiple of the average
-        double weight = 0.98;       ///< of the past in the average
+        double weight = 0.98;       ///< weight of the past in the average
         std::int64_t warmup = 100;  ///< updates that are clipped together to `absolute`
         double absolute = 1;        ///< 0: not clipped in the warmup
     };
     AdaGc(const Settings& settings, std::size_t tensors)
         : settings_(settings), average_(tensors, 0.0), begun_(tensors, false) {}
 
-    /// Norms by tensor, finite, and that of all gradients together, of which these tensors may be a part -> what each
-    /// gradient is multiplied by. During the warmup one factor for all, and the average is the least clipped norm so
-    /// far; afterwards each tensor's own.
+    /// The factor for each gradient, from the finite norms by tensor and the norm of all gradients together, of which
+    /// these tensors may be a part. During the warmup all gradients get one factor, and a tensor's average is its least
+    /// clipped norm so far; afterwards each tensor gets a factor of its own.
     std::vector<double> factors(const std::vector<double>& norms, double global);
     const std::vector<double>& averages() const { return average_; }
     std::int64_t updates() const { return updates_; }
-    /// Goes on from `averages` after so many updates.
+    /// Continues from `averages` after `updates` updates.
     void restore(std::int64_t updates, std::vector<double> averages);
 
 private:

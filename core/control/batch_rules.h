@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How learning rate and batch go together.
+// How the learning rate follows the batch size.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace plimsoll {
 /// Tokens a batch above which the `switch` rule goes on linearly.
 inline constexpr double batch_rule_switch = 1e6;
 
-/// What optimizer.lr is multiplied by for a batch of `tokens` where it is meant for `reference`: the root of their
-/// ratio (Adam, LAMB: Malladi et al. 2022), the ratio (SGD: Goyal et al. 2017), or, under `switch`, the root up to 1M
-/// tokens and in proportion from there. 1 without a rule.
+/// The factor on optimizer.lr for a batch of `tokens` where the rate is meant for `reference`: the root of their ratio
+/// (Adam, LAMB: Malladi et al. 2022), the ratio (SGD: Goyal et al. 2017), or, under `switch`, the root up to 1M tokens
+/// and in proportion from there. 1 without a rule.
 double batch_rule_factor(BatchRule rule, double tokens, double reference);
 
 /// Tokens that one update of the plan consumes, over all ranks.
@@ -29,9 +29,9 @@ struct NormSample {
     double squared_norm = 0;
 };
 
-/// McCandlish et al. 2018 (1812.06162), appendix A.1: what two batch sizes' gradient norms say of the gradient without
-/// noise and of the noise. One measurement is noisy and may come out below 0: both are averaged before they are
-/// divided.
+/// McCandlish et al. 2018 (1812.06162), appendix A.1: estimates the gradient without noise, and the noise, from two
+/// batch sizes' gradient norms. One measurement is noisy and may come out below 0: the two estimates are averaged
+/// before one is divided by the other.
 struct NoiseEstimate {
     double gradient = 0;  ///< |G|^2
     double noise = 0;     ///< tr(S)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that a developer puts into a run on purpose, to see it found and mended.
+// Faults that a developer injects into a run to see them detected and handled.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace plimsoll {
 enum class FaultKind { Nan, Inf, Spike, Overflow, Oom, SlowRank };
 inline constexpr std::array<std::string_view, 6> fault_names{"nan", "inf", "spike", "overflow", "oom", "slow-rank"};
 
-/// A fault lies in batches: those that step `step` and the `batches - 1` steps after it meet first. Whoever takes one
-/// of them again has it again.
+/// A fault belongs to batches: the batches that step `step` and the `batches - 1` steps after it take first. A step
+/// that takes one of these batches again has the fault again.
 struct Fault {
     FaultKind kind = FaultKind::Nan;
     std::int64_t step = 1;      ///< from 1
-    std::int64_t batches = 1;   ///< slow-rank: all from that step on
-    std::int64_t layer = 0;     ///< nan, inf: whose output; -1 is the embeddings
+    std::int64_t batches = 1;   ///< slow-rank has the fault in all steps from that step on
+    std::int64_t layer = 0;     ///< nan, inf: the layer whose output has the fault; -1 is the embeddings
     bool backward = false;      ///< nan, inf: in the gradient of that output
-    double factor = 100;        ///< spike: of all gradients
+    double factor = 100;        ///< spike: factor on all gradients
     std::int64_t rank = 0;      ///< oom, slow-rank
-    double milliseconds = 100;  ///< slow-rank: a step
+    double milliseconds = 100;  ///< slow-rank: delay of a step
 };
 
-/// "nan@step=5,layer=1,where=backward": a kind, then settings by name. Several are parted by ";".
+/// "nan@step=5,layer=1,where=backward": a kind, then settings by name. Faults are separated by ";".
 Result<std::vector<Fault>> parse_faults(std::string_view text);
 
-/// Whether a fault is in the batch that begins with sequence `samples`, on the way to step `step`. Once it was met it
-/// stays where it was.
+/// Whether the batch that begins with sequence `samples`, on the way to step `step`, has the fault. The first batch
+/// that has it fixes the fault's place for the rest of the run.
 class FaultPlace {
 public:
     explicit FaultPlace(const Fault& fault) : fault_(fault) {}

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
+
 namespace plimsoll {
 
 namespace {

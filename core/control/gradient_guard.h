@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done about a step whose gradients or loss stand out: decided from numbers alone, so that a run's records can
-// be decided again.
+// The guard's decision on a step whose gradients or loss stand out. It depends on numbers alone, so decisions can be
+// repeated from a run's records.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/control/robust_window.h"
 
 namespace plimsoll {
@@ -17,9 +18,12 @@ enum class GuardFinding { None, Nonfinite, GradientSpike, LossSpike };
 enum class GuardAction { None, Clip, Skip, CutLr, Checkpoint, Rollback, Stop };
 inline constexpr std::array<std::string_view, 7> guard_action_names{"none",       "clip",      "skip", "cut_lr",
                                                                     "checkpoint", "roll_back", "stop"};
+inline constexpr std::string_view name_of(GuardAction action) {
+    return guard_action_names[static_cast<std::size_t>(action)];
+}
 
 struct GuardSample {
-    std::int64_t step = 0;  ///< from 1
+    std::int64_t step = 0;  ///< counts from 1
     double loss = 0;
     double grad_norm = 0;  ///< before any clipping
 };
@@ -28,20 +32,20 @@ struct GuardDecision {
     GuardFinding finding = GuardFinding::None;
     GuardAction action = GuardAction::None;
     bool apply = true;   ///< whether the update is made
-    double clip_to = 0;  ///< norm to which the gradients are cut; 0: not
-    std::string reason;  ///< of a finding, for a person
+    double clip_to = 0;  ///< norm to which the gradients are clipped; 0: no clipping
+    std::string reason;  ///< the finding in a sentence for a person
 };
 
-/// Findings climb a ladder of the actions that are on, one rung a finding, and begin anew after `calm` clean steps; the
-/// last rung repeats. Clip cuts to the threshold; skip leaves the batch out; a cut of the learning rate holds for the
-/// rest of the run and its update is clipped; a checkpoint is taken before the update, which is left out; a rollback
-/// goes to the last good checkpoint. A step that is not finite is left out in any case. With nothing on, a spike is
-/// only told.
+/// Findings climb a ladder of the enabled actions, one rung a finding, and begin anew after `calm` clean steps; the
+/// last rung repeats. Clip cuts the gradients to the threshold. Skip makes no update. A cut of the learning rate holds
+/// for the rest of the run, and its update is clipped. A checkpoint is taken without making the update. A rollback goes
+/// to the last good checkpoint. A step that is not finite has no update in any case. With no action enabled, a spike is
+/// only reported.
 class GradientGuard {
 public:
     struct State {
         RobustWindow::State norms, losses;
-        std::int64_t rung = 0;         ///< the next one
+        std::int64_t rung = 0;         ///< the rung of the next finding
         std::int64_t clean_steps = 0;  ///< since the last finding
         std::int64_t rollbacks = 0;
         double lr_factor = 1;  ///< product of all cuts
@@ -50,18 +54,18 @@ public:
 
     explicit GradientGuard(const Guard& settings);
 
-    /// Once a step, whose number counts from 1. Every settings.every-th is a sample of the windows; a step that is not
-    /// finite is found in any case, and feeds nothing.
+    /// Called once a step; steps count from 1. Every settings.every-th step is a sample of the windows. A step that is
+    /// not finite is a finding in any case, and no sample.
     GuardDecision decide(const GuardSample& sample);
-    /// What all cuts together multiply the learning rate with.
+    /// The factor of all cuts together on the learning rate.
     double lr_factor() const { return state_.lr_factor; }
     /// Whether the ladder leads back to a checkpoint.
     bool rolls_back() const { return settings_.rollback; }
 
     const State& state() const { return state_; }
     void restore(State state);
-    /// After the state of the checkpoint was restored: its windows hold what came before it, since the steps after it
-    /// come again; ladder, rollbacks and cuts are those of `before`.
+    /// Called after the checkpoint's state was restored. The windows are those of the checkpoint, since the steps after
+    /// it come again; ladder, rollbacks and cuts are those of `before`.
     void go_on_after_rollback(const State& before);
 
 private:
@@ -75,7 +79,7 @@ private:
 };
 
 Json to_json(const GradientGuard::State& state);
-/// Throws Json::exception where the document is another.
+/// Throws Json::exception where the document is of another form.
 GradientGuard::State guard_state(const Json& json);
 
 }  // namespace plimsoll

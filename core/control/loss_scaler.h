@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loss scaling for fp16, by three policies' exact rules.
+// Loss scaling for fp16, by the exact rules of three policies.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ public:
     double scale() const { return state_.scale; }
     /// Call once an optimizer step. Error when the scale already is at its minimum and would have to fall.
     Result<void> update(bool overflow);
-    /// What the gradients of a clean step are divided by: the scale that its loss was multiplied by. Only with
-    /// DeepSpeed's growth fault switched on is it the scale after update(false), which halves the gradients of a step
-    /// that doubles it (stage_1_and_2.py: step() calls _update_scale before unscale_and_clip_grads).
+    /// The divisor of a clean step's gradients: the scale that its loss was multiplied by. Only with DeepSpeed's growth
+    /// fault switched on is it the scale after update(false), which halves the gradients of a step that doubles the
+    /// scale (stage_1_and_2.py: step() calls _update_scale before unscale_and_clip_grads).
     double divisor(double scale_of_step) const;
 
     const State& state() const { return state_; }
@@ -55,7 +55,7 @@ private:
     bool dynamic_ = false;
 };
 
-/// Overflows in a row after which nothing can be learned any more; a dynamic scale falls 2^16-fold before that.
+/// Overflows in a row after which the run cannot learn any more; a dynamic scale falls 2^16-fold before that.
 std::int64_t most_overflows_in_a_row(const Numerics& numerics);
 
 }  // namespace plimsoll

@@ -17,23 +17,23 @@ struct Warmup {
 double warmup_lr(const Warmup& warmup, std::int64_t update);
 /// Falls linearly back to min_lr at `total_steps`.
 double warmup_decay_lr(const Warmup& warmup, std::int64_t total_steps, std::int64_t update);
-/// Of ratios: `warmup.min_lr` is warmup_min_ratio, `warmup.max_lr` has to be 1. Gives a multiple of the optimizer's
-/// rate; stays at `cos_min_ratio` after the last step, as since 0.19.3.
+/// The rate as a multiple of the optimizer's rate: `warmup.min_lr` is warmup_min_ratio, `warmup.max_lr` has to be 1.
+/// The multiple stays at `cos_min_ratio` after the last step, as in DeepSpeed since 0.19.3.
 double warmup_cosine_ratio(const Warmup& warmup, std::int64_t total_steps, double cos_min_ratio, std::int64_t update);
 
 struct OneCycle {
     double min_lr = 0, max_lr = 0;
     std::int64_t first_step_size = 2000;
-    std::int64_t second_step_size = 0;                 ///< 0: as the first
+    std::int64_t second_step_size = 0;                 ///< 0: as long as the first
     std::int64_t decay_step_size = 0;                  ///< 0: no decay after the cycle
-    std::int64_t first_stairs = 0, second_stairs = 0;  ///< steps of either way; 0: smooth
+    std::int64_t first_stairs = 0, second_stairs = 0;  ///< stairs of each half in steps; 0: smooth
     double decay_lr_rate = 0;
     double min_momentum = 0.8, max_momentum = 0.9;
     double decay_mom_rate = 0;
 };
 
 double one_cycle_lr(const OneCycle& cycle, std::int64_t update);
-/// The first beta, which goes the other way (cycle_momentum).
+/// The first beta, which falls as the rate rises (cycle_momentum).
 double one_cycle_momentum(const OneCycle& cycle, std::int64_t update);
 
 /// LRRangeTest: min_lr x (1 + rate x interval), by whole intervals with `staircase`.

@@ -34,17 +34,17 @@ namespace plimsoll {
 /// lr_transformers.h), with peak for their highest rate and min_ratio for their floor.
 double learning_rate(const LrSchedule& schedule, double peak, std::int64_t step, std::int64_t total_steps);
 
-/// The plan's own: of its peak_learning_rate() and its steps.
+/// The plan's learning rate, from its peak_learning_rate() and its number of steps.
 double learning_rate(const Plan& plan, std::int64_t step);
 
 /// Updates of the warmup: warmup_steps, or warmup_fraction of the run.
 std::int64_t warmup_updates(const LrSchedule& schedule, std::int64_t total_steps);
 /// Updates of the last part: decay_steps, or decay_fraction of the run.
 std::int64_t decay_updates(const LrSchedule& schedule, std::int64_t total_steps);
-/// The update at which guide-literal jumps from nearly 0 back to the peak; nothing of the other kinds.
+/// The update at which guide-literal jumps from nearly 0 back to the peak; nothing for the other kinds.
 std::optional<std::int64_t> jump_update(const LrSchedule& schedule, std::int64_t total_steps);
 
-/// Which fields of the schedule a kind looks at.
+/// The fields of the schedule that a kind uses.
 struct LrFieldUse {
     bool warmup = true, warmup_curve = true, floor = true, tail = true, decay = false, decay_shape = false,
          cycle_steps = false, cycle_growth = false, cycles = false, power = false, decay_rate = false;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/median.h"
+
 namespace plimsoll {
 
 namespace {
@@ -53,14 +55,6 @@ double usual_threshold(GuardDetector detector) {
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 RobustWindow::RobustWindow(GuardDetector detector, std::int64_t window, std::int64_t warmup, double threshold)
     : detector_(detector),

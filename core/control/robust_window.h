@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a number stands out from those before it.
+// Judges whether a number stands out from the numbers before it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace plimsoll {
 
-/// What a number was measured against.
+/// A number and the statistics that it was judged by.
 struct Judgement {
     bool judged = false;    ///< false during the warmup
     bool anomaly = false;   ///< above the threshold; numbers below the centre never are
     double centre = 0;      ///< of the past samples
-    double deviations = 0;  ///< of the number above the centre
-    double threshold = 0;   ///< the largest number that is none
-    double clip_to = 0;     ///< what an anomaly is cut to
+    double deviations = 0;  ///< deviations that the number lies above the centre
+    double threshold = 0;   ///< the largest number that is no anomaly
+    double clip_to = 0;     ///< the number to which an anomaly is cut
 };
 
 /// Past samples only: a sample is judged first and fed afterwards, so it cannot hide in its own window (in a window of
@@ -42,9 +42,10 @@ public:
     /// `threshold` 0: 3 for sigma, 5 for mad, 2.5 for zclip. Off judges nothing.
     RobustWindow(GuardDetector detector, std::int64_t window, std::int64_t warmup, double threshold);
 
-    /// The number has to be finite.
+    /// `value` has to be finite.
     Judgement judge(double value) const;
-    /// Feeds what was judged: an anomaly by what it is cut to, so that a curve that has moved for good is followed.
+    /// Feeds a judged number: an anomaly counts as the number to which it is cut, so that the window follows a curve
+    /// that has moved for good.
     void feed(double value, const Judgement& judgement);
 
     const State& state() const { return state_; }
@@ -58,11 +59,8 @@ private:
     State state_;
 };
 
-/// Of numbers in any order; 0 of none.
-double median(std::vector<double> values);
-
 Json to_json(const RobustWindow::State& state);
-/// Throws Json::exception where the document is another.
+/// Throws Json::exception where the document is of another form.
 RobustWindow::State window_state(const Json& json);
 
 }  // namespace plimsoll

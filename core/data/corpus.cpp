@@ -56,17 +56,26 @@ tl::unexpected<Error> too_large(const fs::path& path) {
         path.string(), format_bytes(corpus_limit));
 }
 
+Result<void> require_text(const std::string& text, const fs::path& path) {
+    if (const auto nul = text.find('\0'); nul != std::string::npos) {
+        return bad_input("{} is not text: byte {} is NUL; give plain text (UTF-16 has to be saved as UTF-8)",
+                         path.string(), format_count(static_cast<std::int64_t>(nul)));
+    }
+    return {};
+}
+
+tl::unexpected<Error> unreadable(const Error& error) {
+    return bad_input("{}; data.path has to name text that can be read", error.message);
+}
+
 /// The file's text; what the byte-level tokenizer should not learn from is an error.
 Result<std::string> read_text(const fs::path& path, Bytes room) {
     std::error_code ignored;
     const auto size = fs::file_size(path, ignored);
     if (!ignored && size > static_cast<std::uintmax_t>(room)) return too_large(path);
     auto text = read_file(path, room);
-    if (!text) return bad_input("{}; data.path has to name text that can be read", text.error().message);
-    if (const auto nul = text->find('\0'); nul != std::string::npos) {
-        return bad_input("{} is not text: byte {} is NUL; give plain text (UTF-16 has to be saved as UTF-8)",
-                         path.string(), format_count(static_cast<std::int64_t>(nul)));
-    }
+    if (!text) return unreadable(text.error());
+    PLIMSOLL_CHECK(require_text(*text, path));
     return text;
 }
 
@@ -76,21 +85,45 @@ Result<Corpus> read_documents(const std::vector<fs::path>& files, const fs::path
     for (const fs::path& file : files) {
         const Bytes room = corpus_limit - static_cast<Bytes>(corpus.text.size());
         if (room <= 0) return too_large(root);
-        auto text = read_text(file, room);
-        if (!text) return tl::unexpected(text.error());
-        if (text->empty()) continue;
+        PLIMSOLL_TRY(auto text, read_text(file, room));
+        if (text.empty()) continue;
         if (corpus.documents > 0) corpus.text += '\n';
         if (corpus.text.empty()) {
-            corpus.text = std::move(*text);
+            corpus.text = std::move(text);
         } else {
-            corpus.text += *text;
+            corpus.text += text;
         }
         ++corpus.documents;
     }
     return corpus;
 }
 
-Result<Corpus> read_path(const fs::path& path) {
+/// Every file is opened, and no more of it read than `most` still asks for.
+Result<CorpusBeginning> read_beginnings(const std::vector<fs::path>& files, const fs::path& root, Bytes most) {
+    CorpusBeginning corpus;
+    corpus.documents = 0;
+    for (const fs::path& file : files) {
+        if (corpus.size >= corpus_limit) return too_large(root);
+        const Bytes wanted = std::max<Bytes>(0, most - static_cast<Bytes>(corpus.text.size()));
+        const auto beginning = read_beginning(file, wanted);
+        if (!beginning) return unreadable(beginning.error());
+        if (beginning->size > corpus_limit - corpus.size) return too_large(file);
+        PLIMSOLL_CHECK(require_text(beginning->text, file));
+        if (beginning->size == 0) continue;
+        if (corpus.documents > 0) {
+            corpus.text += '\n';
+            ++corpus.size;
+        }
+        corpus.text += beginning->text;
+        corpus.size += beginning->size;
+        ++corpus.documents;
+    }
+    corpus.text.resize(std::min(corpus.text.size(), static_cast<std::size_t>(std::max<Bytes>(0, most))));
+    return corpus;
+}
+
+/// The file, or the folder's text files.
+Result<std::vector<fs::path>> files_of(const fs::path& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (status.type() == fs::file_type::not_found) {
@@ -98,21 +131,17 @@ Result<Corpus> read_path(const fs::path& path) {
                          path.string(), bible);
     }
     if (error) return bad_input("{} (data.path) cannot be read: {}", path.string(), error.message());
-    if (!fs::is_directory(status)) return read_documents({path}, path);
-    const auto files = text_files(path);
-    if (!files) return tl::unexpected(files.error());
-    return read_documents(*files, path);
+    if (!fs::is_directory(status)) return std::vector{path};
+    return text_files(path);
 }
 
-/// Sets train_size. Either part holds at least one window, or there is no validation part.
-Result<void> split(Corpus& corpus, const Data& data) {
-    const std::size_t size = corpus.text.size();
+/// How much of `size` bytes trains. Either part holds at least one window, or there is no validation part.
+Result<std::size_t> train_size_of(std::size_t size, const Data& data) {
     const auto window = static_cast<std::size_t>(data.sequence_length) + 1;
     if (size == 0) return bad_input("{} (data.path) is empty; give text to learn from", data.path);
     if (size < window) {
         return bad_input(
-            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give "
-            "a "
+            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give a "
             "longer text or set data.sequence_length to {} or less",
             data.path, format_count(static_cast<std::int64_t>(size)), format_count(static_cast<std::int64_t>(window)),
             format_count(static_cast<std::int64_t>(size) - 1));
@@ -120,8 +149,7 @@ Result<void> split(Corpus& corpus, const Data& data) {
     const double fraction = std::clamp(data.validation_fraction, 0.0, 1.0);
     const auto validation = static_cast<std::size_t>(static_cast<double>(size) * fraction);
     const bool both = validation >= window && size - validation >= window;
-    corpus.train_size = both ? size - validation : size;
-    return {};
+    return both ? size - validation : size;
 }
 
 fs::path beside_program() {
@@ -151,26 +179,47 @@ Result<fs::path> bundled_corpus(const std::string& name) {
         name);
 }
 
-Result<Corpus> load_corpus(const Data& data) {
+namespace {
+
+/// Resolves data.path, reads with `read(files, path)`, which gives a Corpus or a CorpusBeginning, and fills in the
+/// name and the parts. `size_of` is of what was read.
+template <class Read, class SizeOf>
+auto corpus_of(const Data& data, const Read& read, const SizeOf& size_of)
+    -> decltype(read(std::vector<fs::path>(), fs::path())) {
     if (data.path.empty())
         return bad_input("data.path is empty; give a text file, a folder of text files, or \"{}\"", bible);
     if (data.sequence_length < 1)
         return bad_input("data.sequence_length is {}; it has to be 1 or more", data.sequence_length);
     try {
         const bool bundled = data.path == bible;
-        auto path = bundled ? bundled_corpus(data.path) : Result<fs::path>(data.path);
-        auto corpus = path.and_then(read_path);
+        const Result<fs::path> path = bundled ? bundled_corpus(data.path) : Result<fs::path>(data.path);
+        if (!path) return tl::unexpected(path.error());
+        PLIMSOLL_TRY(const auto files, files_of(*path));
+        auto corpus = read(files, *path);
         if (!corpus) return corpus;
         // "folder/" has an empty file name
         const fs::path named = path->has_filename() ? *path : path->parent_path();
         corpus->name = bundled ? data.path : named.filename().string();
-        if (const auto done = split(*corpus, data); !done) return tl::unexpected(done.error());
+        PLIMSOLL_TRY(corpus->train_size, train_size_of(size_of(*corpus), data));
         return corpus;
     } catch (const std::bad_alloc&) {
         return bad_input("{} (data.path) does not fit into memory; give a part of it", data.path);
     } catch (const fs::filesystem_error& error) {
         return bad_input("{} (data.path) cannot be read: {}", data.path, error.code().message());
     }
+}
+
+}  // namespace
+
+Result<Corpus> load_corpus(const Data& data) {
+    return corpus_of(data, read_documents, [](const Corpus& corpus) { return corpus.text.size(); });
+}
+
+Result<CorpusBeginning> read_corpus_beginning(const Data& data, Bytes most) {
+    return corpus_of(
+        data,
+        [most](const std::vector<fs::path>& files, const fs::path& root) { return read_beginnings(files, root, most); },
+        [](const CorpusBeginning& corpus) { return static_cast<std::size_t>(corpus.size); });
 }
 
 }  // namespace plimsoll

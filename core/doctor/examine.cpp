@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/doctor/examine.h"
+
 #include <algorithm>
 
-#include "core/doctor/examine.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
 #include "core/plan/checks/check_plan.h"
@@ -64,19 +65,18 @@ Diagnosis examine_plan(const Plan& plan) {
 }
 
 Result<Diagnosis> examine_run(const RunFolder& folder) {
-    const auto run = read_run(folder);
-    if (!run) return tl::unexpected(run.error());
-    Sheet sheet(run->plan);
-    const auto plan = examine(run->plan, sheet);
+    PLIMSOLL_TRY(const auto run, read_run(folder));
+    Sheet sheet(run.plan);
+    const auto plan = examine(run.plan, sheet);
     const PlanFacts* facts = plan ? &*plan : nullptr;
-    check_out_of_memory(*run, facts, sheet);
-    check_run_numbers(*run, sheet);
-    check_run_layers(*run, sheet);
-    check_run_rate(*run, sheet);
-    check_run_speed(*run, facts, sheet);
-    check_straggler(*run, sheet);
-    const bool explained = ran_out_of_memory(*run) || run->failed_with({"not finite", "overflow"});
-    check_run_end(*run, explained, sheet);
+    check_out_of_memory(run, facts, sheet);
+    check_run_numbers(run, sheet);
+    check_run_layers(run, sheet);
+    check_run_rate(run, sheet);
+    check_run_speed(run, facts, sheet);
+    check_straggler(run, sheet);
+    const bool explained = ran_out_of_memory(run) || run.failed_with({"not finite", "overflow"});
+    check_run_end(run, explained, sheet);
     auto diagnosis = std::move(sheet).diagnosis("the run's plan is impossible as it stands");
     return diagnosis;
 }

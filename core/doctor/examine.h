@@ -6,11 +6,12 @@
 
 namespace plimsoll {
 
-/// From the plan alone; lines that need a run's records say so. An impossible plan has its contradictions as findings.
+/// Examines the plan alone; checklist lines that need a run's records say so. The contradictions of an impossible plan
+/// become findings.
 Diagnosis examine_plan(const Plan& plan);
 
-/// From the plan, the records and the end of a run, live or not. Error where the folder's plan or state cannot be read;
-/// records that cannot be read leave their lines unjudged.
+/// Examines the plan, the records and the end of a run, live or not. Error where the folder's plan or state cannot be
+/// read; unreadable records leave their checklist lines unjudged.
 Result<Diagnosis> examine_run(const RunFolder& run);
 
 }  // namespace plimsoll

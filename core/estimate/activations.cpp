@@ -8,8 +8,6 @@
 namespace plimsoll {
 namespace {
 
-bool on_cpu(const Plan& plan) { return plan.cluster.gpu == "cpu"; }
-
 /// Sizes of the ops of one layer on one rank, as in the header's table.
 struct Sizes {
     explicit Sizes(const Plan& plan)
@@ -29,14 +27,14 @@ struct Sizes {
           f(share(plan.model.ffn_hidden_size, t)),
           mask(plan.model.dropout > 0 ? mask_bytes(plan) : 0),
           eager(plan.layout.cp == 1 &&
-                (plan.numerics.attention == Attention::Eager || (on_cpu(plan) && plan.model.dropout > 0))),
+                (plan.numerics.attention == Attention::Eager || (plan.cluster.on_cpu() && plan.model.dropout > 0))),
           repeated(plan.model.num_kv_heads < plan.model.num_heads),
           routed(plan.model.moe() ? plan.model.experts_per_token : 1),
           own_experts(plan.model.moe() ? share(plan.model.num_experts, plan.layout.ep) : Count(1)),
           statistic(statistic_bytes(plan)) {}
 
     Count hidden() const { return share(e * sb * h, sigma); }
-    /// Of the whole sequence, as a column-parallel product takes it.
+    /// Input of a column-parallel product: the whole sequence.
     Count gathered() const { return e * sb * h; }
     Count inner() const { return routed * e * sb * f; }
     Count scores() const { return heads * sb * keys; }
@@ -51,7 +49,7 @@ struct Sizes {
     std::int64_t statistic;
 };
 
-/// Which matrices' inputs are kept, for the gradients of the matrices or of their adapters.
+/// The matrices whose inputs are kept, for the gradients of the matrices or of their adapters.
 struct KeptInputs {
     explicit KeptInputs(const Plan& plan) : all(!adapts(plan)) {
         for (const LayerMatrix& matrix : adapted_matrices(plan)) {
@@ -62,7 +60,7 @@ struct KeptInputs {
     }
     bool all;  ///< no adapters: the matrices train
     bool qkv = all, output = all, up = all, down = all;
-    Count in_attention, in_mlp;  ///< numbers a token between A and B
+    Count in_attention, in_mlp;  ///< numbers a token between A and B of the adapters
 };
 
 class LayerList {
@@ -107,13 +105,13 @@ public:
 
 private:
     void add(std::string_view what, SavedKind kind, Count bytes) { add(what, kind, bytes, z_.e); }
-    /// With the bytes of an element that can be compressed, or 0.
+    /// `element`: bytes of an element that compression can shrink, or 0.
     void add(std::string_view what, SavedKind kind, Count bytes, std::int64_t element) {
         if (bytes > 0) tensors_.push_back({what, kind, bytes, after_core_, element, routed_, in_mlp_});
     }
 
-    /// What a sublayer takes in, with the norm before it. Without one it is the residual stream itself, of which
-    /// sequence parallelism gathers a copy. `what` is empty where no matrix keeps it.
+    /// The input of a sublayer, with the norm before it. Without a norm the input is the residual stream, of which
+    /// sequence parallelism gathers a copy. `what` is empty where no matrix keeps the input.
     void before(SavedKind input, std::string_view what) {
         if (norm_before()) {
             norm(input, input == SavedKind::Input ? "layer input" : "norm input");
@@ -182,16 +180,16 @@ private:
 
 /// oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.
 Count packed_operands(const Plan& plan) {
-    return on_cpu(plan) && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
+    return plan.cluster.on_cpu() && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
 }
 
-/// The gradient of one of the MLP's matrices; of its adapter where it has one in its place.
+/// The gradient of one of the MLP's matrices, or of the adapter beside it.
 Count matrix_gradient(const Plan& plan) {
     const Sizes z(plan);
     return adapts(plan) ? z.e * Count(plan.adapter.rank) * (z.h + z.f) : z.e * z.h * z.f;
 }
 
-/// What the product of the MLP's last matrix takes besides its result.
+/// The memory that the product of the MLP's last matrix needs besides its result.
 Count last_product(const Plan& plan) { return matrix_gradient(plan) + packed_operands(plan); }
 
 bool is_kept(SavedKind kind, Recompute mode) {
@@ -201,7 +199,8 @@ bool is_kept(SavedKind kind, Recompute mode) {
     return kind != SavedKind::Block && kind != SavedKind::AttentionCore && kind != SavedKind::Statistics;
 }
 
-/// What the two halves of a layer's backward need beyond what they keep or compute again, and the gradients between.
+/// The memory that each half of a layer's backward needs beyond kept and recomputed tensors and the gradients between
+/// the halves.
 struct BackwardHalves {
     explicit BackwardHalves(const Plan& plan) {
         const Sizes z(plan);
@@ -210,12 +209,12 @@ struct BackwardHalves {
         const Count mask = share(z.mask * z.sb * z.h, z.sigma);
         const Count inner = share(z.inner(), z.own_experts.value());
         const Count at_down = inner + last_product(plan);
-        // Gradients by way of W and of the adapter's A are there at once, and what the last matrix does not keep is not
-        // freed for them.
+        // With adapters the gradient through W and the gradient through A exist at once. The last matrix frees nothing
+        // for them where it keeps no input.
         const KeptInputs inputs(plan);
         const std::int64_t alive = plan.model.gated_mlp() ? (inputs.down ? 2 : 3) : (inputs.all ? 1 : 2);
         const Count in_dense = std::max(alive * inner - (plan.model.gated_mlp() ? mask : Count(0)), at_down);
-        // One expert after another; the gradients of what all of them took in and gave out wait meanwhile.
+        // Experts compute one after another; meanwhile the gradients of all experts' inputs and outputs wait.
         in_mlp = plan.model.moe() ? 2 * inner + matrix + 2 * z.routed * z.e * z.sb * z.h : in_dense;
         const Count scores = z.eager ? z.e * z.scores() : Count(0);
         in_core = z.mask > 0 && z.eager ? scores + 2 * queries : 2 * scores;
@@ -230,7 +229,7 @@ Count again_in_mlp(const std::vector<SavedTensor>& tensors, Recompute mode) {
     return sum;
 }
 
-/// Recompute::Mlp goes through the MLP, then through attention, each with what it computes again.
+/// Recompute::Mlp goes backward through the MLP, then through attention; each half recomputes its own tensors.
 struct MlpModeHalves {
     MlpModeHalves(const Plan& plan, const std::vector<SavedTensor>& tensors) {
         const Sizes z(plan);
@@ -277,7 +276,8 @@ Count before_first_gradient(const Plan& plan) {
     const Count routed = share(7 * rows, 2) - 2 * inner - z.hidden();
     const Count free = plan.model.moe() ? routed : plan.model.gated_mlp() ? Count(0) : last_product(plan);
     if (adapts(plan)) {
-        // Those of the MLP's matrices come first; where it has none, all that it needed is free by then.
+        // The MLP's adapters get the first gradients. In an MLP without adapters, all memory that its backward needed
+        // is free by the first gradient.
         const KeptInputs inputs(plan);
         if (inputs.up || inputs.down) return 0;
         const auto tensors = saved_tensors(plan, LayerKind::Decoder);
@@ -288,7 +288,7 @@ Count before_first_gradient(const Plan& plan) {
         return halves.in_mlp - (halves.in_core - after_core);
     }
     if (plan.layout.recompute != Recompute::Mlp) return free;
-    // Attention, whose gradients come later, may need about as much.
+    // Attention, whose gradients come later, may need about as much memory.
     const MlpModeHalves halves(plan, saved_tensors(plan, LayerKind::Decoder));
     return std::min(free, halves.mlp - halves.attention);
 }
@@ -311,7 +311,7 @@ Count backward_peak(const Plan& plan, const std::vector<SavedTensor>& tensors, R
                            : mode == Recompute::Mlp  ? h + 2 * queries + 2 * keys
                                                      : op;
 
-    // Differences stop at 0: what is freed can exceed what the attention core needs, and the MLP is then the peak.
+    // Differences stop at 0: more memory may be freed than the attention core needs, and then the peak is in the MLP.
     if (mode == Recompute::None) return std::max(in_mlp, in_core - after_core) + h + unpacked;
     if (mode == Recompute::Selective)
         return std::max(in_mlp + h, again + in_core + h + 3 * queries + 2 * keys - after_core) + unpacked;
@@ -331,11 +331,11 @@ Count packing_peak(const Plan& plan) {
 
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }
 
-std::int64_t mask_bytes(const Plan& plan) { return on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 1; }
+std::int64_t mask_bytes(const Plan& plan) { return plan.cluster.on_cpu() ? bytes_of(plan.numerics.dtype) : 1; }
 
 std::int64_t statistic_bytes(const Plan& plan) {
     if (plan.model.norm == Norm::RmsNorm) return 4;
-    return 2 * (on_cpu(plan) ? bytes_of(plan.numerics.dtype) : 4);
+    return 2 * (plan.cluster.on_cpu() ? bytes_of(plan.numerics.dtype) : 4);
 }
 
 Count tokens(const Plan& plan) { return share(plan.data.sequence_length, plan.layout.cp) * plan.layout.micro_batch; }

@@ -91,9 +91,8 @@ Count kept(const std::vector<SavedTensor>& tensors, Recompute mode);
 /// h f / t the gradient of one of its matrices, S = e a s² b / t a score matrix (0 with flash attention), A the tensors
 /// saved after the attention core, freed by the time its backward runs.
 ///
-///     M, in the MLP             gated: max(2 F less the dropout mask, F + w); otherwise F + w; routed: one expert
-///     after
-///                               another, 2 F / experts + w, and 2 K e s b h of gradients that wait
+///     M, in the MLP             gated: max(2 F less the dropout mask, F + w); otherwise F + w; routed: one
+///                               expert after another, 2 F / experts + w, and 2 K e s b h of gradients that wait
 ///     C, in the attention core  2 S - A; eager with dropout S + 2 Q - A (the dropout output is freed first)
 ///
 ///     none          max(M, C) + H

@@ -23,7 +23,7 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
         sink.add(key, Category::Buffers, bytes, [&] { return Words{name, formula(), source}; });
     };
 
-    // Gathered are all of the weights, reduced are the gradients of what trains.
+    // Gathered buffers hold all weights; reduced buffers hold the gradients of trained weights.
     const Slice& trained = slice.trained();
     const bool shared = sharding(layout).dense > 1, own = engine == EngineBuffers::Plimsoll;
     if (shared && (layout.zero_stage == 0 || (own && layout.zero_stage == 1)))
@@ -78,7 +78,7 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
             },
             "Narayanan et al. 2021, section 2.2: the stage's boundary tensor, one going out and one coming in");
     }
-    // Plimsoll's engine keeps the gathered sequence: it is among the activations.
+    // Plimsoll's engine keeps the gathered sequence, which therefore counts among the activations.
     if (layout.sequence_parallel && !own)
         add(
             "sequence_parallel_buffer", "Gathered sequence", whole,
@@ -87,7 +87,7 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
                                    format_count(plan.model.hidden_size));
             },
             "Korthikanti et al. 2022, section 4.2.2: all-gather before a column-parallel product");
-    // In Plimsoll's engine the ring is gone by the peak, in an MLP or at the loss.
+    // In Plimsoll's engine the ring's buffers are free by the peak, which lies in an MLP or at the loss.
     if (layout.cp > 1 && !own) {
         const Count block = 2 * e * tokens(plan) * (share(plan.model.num_kv_heads, layout.tp) * plan.model.head_size());
         add(

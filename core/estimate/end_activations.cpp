@@ -32,7 +32,7 @@ EndTensors end_tensors(const Plan& plan, const Slice& slice) {
     if (slice.last) {
         tensors.push_back({"final norm input", stacks * hidden_tensor(plan), true});
         tensors.push_back({"norm statistics", stacks * share(statistic_bytes(plan) * tokens(plan), split), true});
-        // The head's matrix takes it for its gradient.
+        // The head's matrix keeps its input for its gradient.
         if (!adapts(plan))
             tensors.push_back(
                 {t5 ? "head input and encoder output" : "head input", stacks * hidden_tensor(plan), true});

@@ -5,15 +5,16 @@
 
 #include "core/estimate/terms.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/schedule/plan_pipeline/in_flight.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
 
-/// Each stage is written out with its formulas; beyond this the answer would be slow to make and useless to read.
+/// Each stage is written out with its formulas; with more stages the answer would be slow to make and useless to read.
 constexpr std::int64_t most_stages = 4096;
 
 Count sum(const std::vector<Term>& terms) {
@@ -82,21 +83,19 @@ const RankMemory& MemoryEstimate::fullest() const {
 Result<MemoryEstimate> estimate_memory(const Plan& plan) { return estimate_with(plan, EngineBuffers::Plimsoll); }
 
 Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine) {
-    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(require_possible(plan));
     if (plan.layout.pp > most_stages)
         return bad_input("layout.pp is {}; memory is worked out for at most {} pipeline stages", plan.layout.pp,
                          most_stages);
-    const auto usable = usable_bytes(plan.cluster);
-    if (!usable) return tl::unexpected(usable.error());
+    PLIMSOLL_TRY(const auto usable, usable_bytes(plan.cluster));
 
     MemoryEstimate estimate;
     estimate.parameters = count_parameters(plan.model).total;
-    estimate.usable = *usable;
+    estimate.usable = usable;
     const LayerActivations layer(plan);
-    const auto alive = peaks_in_flight(plan);
-    if (!alive) return tl::unexpected(alive.error());
+    PLIMSOLL_TRY(const auto alive, peaks_in_flight(plan));
     for (const auto& slice : slices(plan)) {
-        const auto held = (*alive)[static_cast<std::size_t>(slice.rank)];
+        const auto held = alive[static_cast<std::size_t>(slice.rank)];
         estimate.stages.push_back(rank_memory(plan, layer, slice, held, engine));
         auto host = host_states(plan, slice);
         if (plan.layout.offload_activations)

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
 #include "core/plan/plan.h"
@@ -17,6 +18,9 @@ namespace plimsoll {
 enum class Category { Parameters, Gradients, Optimizer, Activations, Buffers, Overhead };
 inline constexpr std::array<std::string_view, 6> category_names{
     "Parameters", "Gradients", "Optimizer + master", "Activations", "Buffers, logits", "CUDA, NCCL, fragmentation"};
+inline constexpr std::string_view name_of(Category category) {
+    return category_names[static_cast<std::size_t>(category)];
+}
 
 /// One line of the breakdown.
 struct Term {
@@ -28,7 +32,7 @@ struct Term {
     std::string source;   ///< paper, project or measurement
 };
 
-/// The ranks of one pipeline stage: they are alike.
+/// The ranks of one pipeline stage, which are all alike.
 struct RankMemory {
     int stage = 0;
     std::string label;            ///< "Stage 0" or "Every rank"
@@ -61,7 +65,7 @@ struct MemoryEstimate {
     std::vector<RankMemory> stages;  ///< one per pipeline stage
     Bytes usable = 0;                ///< of the card (or the rank's share of RAM)
     Bytes host = 0;                  ///< host memory a rank needs for offloaded states (of the stage that needs most)
-    std::vector<Term> host_terms;    ///< what it is made of
+    std::vector<Term> host_terms;    ///< the terms of `host`
     std::vector<RuleOfThumb> rules;
 
     const RankMemory& fullest() const;
@@ -73,9 +77,5 @@ struct MemoryEstimate {
 /// shares are counted where a split does not come out even. Sizes beyond int64 are held at its maximum. Error when the
 /// plan is impossible (check_plan) or the GPU is not known.
 Result<MemoryEstimate> estimate_memory(const Plan& plan);
-
-/// The JSON of `plimsoll estimate --json`: model.parameters, per stage every term in bytes with formula and source, the
-/// simulated pipeline bubble and its closed form (null where there is none).
-Json to_json(const MemoryEstimate& estimate, const Plan& plan);
 
 }  // namespace plimsoll

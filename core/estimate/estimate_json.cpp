@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
+#include "core/base/json.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 namespace plimsoll {
 namespace {
 
 Json to_json(const Term& term) {
-    return {{"key", term.key},
-            {"name", term.name},
-            {"category", category_names[static_cast<std::size_t>(term.category)]},
-            {"bytes", term.bytes},
-            {"formula", term.formula},
-            {"source", term.source}};
+    return {{"key", term.key},     {"name", term.name},       {"category", name_of(term.category)},
+            {"bytes", term.bytes}, {"formula", term.formula}, {"source", term.source}};
 }
 
 Json to_json(const std::vector<Term>& terms) {

@@ -25,14 +25,14 @@ struct LogitSizes {
     Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * matrix; }
     /// In pieces: the gradients that wait for the backward.
     Count gradients() const { return e * (all * hidden) + 4 * matrix; }
-    /// What a micro-batch keeps that waits for its backward.
+    /// Bytes that a micro-batch keeps until its backward.
     Count waiting() const { return pieces ? gradients() : 4 * all * vocabulary; }
-    /// Bytes of a copy in the dtype, which fp32 does not need.
+    /// Bytes an element of a copy in the dtype, which fp32 does not need.
     std::int64_t half() const { return e < 4 ? e : 0; }
 
     std::int64_t chunks, e;
     Count all, piece, vocabulary, hidden;
-    Count matrix;  ///< numbers in the head's matrix; 0 where it does not train
+    Count matrix;  ///< numbers in the head's matrix; 0 for a frozen head
     bool pieces;   ///< head and loss in one, which the z-loss takes as well (on one tensor-parallel rank)
 };
 
@@ -59,8 +59,7 @@ std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
     std::string formula;
     if (z.pieces)
         formula = fmt::format(
-            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's "
-            "input "
+            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's input "
             "and matrix = {} × {} × {} + 4 × {} × {}",
             z.chunks, z.half() > 0 ? fmt::format(" + {} B gradient", z.half()) : "", number(z.piece),
             number(z.vocabulary), 4 + z.half(),

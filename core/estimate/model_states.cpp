@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto zero_source = "ZeRO (Rajbhandari et al. 2020), sections 3.1 and 5";
 
-/// `bytes` a parameter of the slice, all of it or a rank's shard.
+/// `bytes` a parameter, for the whole slice or for a rank's shard.
 struct State {
     std::int64_t bytes;
     bool sharded;
@@ -56,7 +56,7 @@ void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     });
 
     const bool optimizer_away = layout.offload_optimizer != Offload::None;
-    // Whole gradients (ZeRO-1) are summed on the device; shards leave it as they are reduced.
+    // Whole gradients (ZeRO-1) are summed on the device; sharded gradients leave the device as they are reduced.
     const bool gradients_away = optimizer_away && gradients.sharded;
     sink.add("gradients", Category::Gradients, bytes(gradients, trained, gradients_away), [&] {
         return Words{
@@ -113,8 +113,8 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
         add("host_parameters", "Parameters", Category::Parameters, bytes * all, formula({bytes, true}, slice, groups),
             "ZeRO-Infinity (Rajbhandari et al. 2021)");
     }
-    // On the CPU, whose memory is the host's, the shards that are on their way are among the gathered weights.
-    if (layout.offload_parameters == Offload::Nvme && plan.cluster.gpu != "cpu") {
+    // On the CPU device memory is host memory, and shards in transfer count among the gathered weights.
+    if (layout.offload_parameters == Offload::Nvme && !plan.cluster.on_cpu()) {
         const Count buffer = std::max(Count(100'000'000), share(slice.largest, groups.dense));
         const auto bytes = bytes_of(plan.numerics.dtype);
         add("host_parameter_buffers", "Swap buffers of the parameters", Category::Buffers, 5 * bytes * buffer,

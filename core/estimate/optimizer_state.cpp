@@ -127,20 +127,20 @@ Words optimizer_words(const Plan& plan, const Slice& slice, bool sharded) {
                         "Robbins and Monro 1951"};
             return {"SGD momentum (fp32)", whole(4), with_zero("one moment of 4 B")};
         case OptimizerKind::AdamW8bit:
-            return {"Adam moments (8 bits)",
-                    fmt::format(
-                        "2 × (1 B × S + 4 B × S / {} + a table of 1 MiB) = 2 × ({} + 4 × {} + 1,049,600); S the rank's "
-                        "parameters: {}",
-                        block, number(own), number(share(own, block)), whole(1)),
-                    with_zero("block-wise 8-bit states (Dettmers et al. 2022), a scale a block")};
+            return {
+                "Adam moments (8 bits)",
+                fmt::format(
+                    "2 × (1 B × S + 4 B × S / {} + a table of 1 MiB) = 2 × ({} + 4 × {} + 1,049,600); S the rank's parameters: {}",
+                    block, number(own), number(share(own, block)), whole(1)),
+                with_zero("block-wise 8-bit states (Dettmers et al. 2022), a scale a block")};
         case OptimizerKind::Adafactor: {
             const auto all = adafactor_elements(plan, slice);
             const auto ranks = sharded ? groups.dense : 1;
             return {"Adafactor second moment (fp32)",
-                    fmt::format("4 B × (R{} + C) = 4 × ({}{} + {}); R the rows of the matrices and the vectors, C the "
-                                "columns",
-                                ranks > 1 ? " / N" : "", number(all.rows), ranks > 1 ? fmt::format(" / {}", ranks) : "",
-                                number(all.columns)),
+                    fmt::format(
+                        "4 B × (R{} + C) = 4 × ({}{} + {}); R the rows of the matrices and the vectors, C the columns",
+                        ranks > 1 ? " / N" : "", number(all.rows), ranks > 1 ? fmt::format(" / {}", ranks) : "",
+                        number(all.columns)),
                     with_zero("Adafactor (Shazeer and Stern 2018), without a first moment")};
         }
     }

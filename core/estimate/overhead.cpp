@@ -8,8 +8,8 @@ namespace {
 
 constexpr Bytes cuda_context = 500 * MiB;
 constexpr Bytes pair_communicator = 544 * MiB, communicator = 688 * MiB;
-/// Reserved / active - 1 over what is not model states, on the four runs that logged both (torchtitan, eager, Llama-7B
-/// and 8B): 0.36, 0.27, 0.22, 0.32. Of the whole that is 1.18 to 1.27.
+/// Reserved / active - 1 over all memory but the model states, on the four runs that logged both (torchtitan, eager,
+/// Llama-7B and 8B): 0.36, 0.27, 0.22, 0.32. Over all memory the ratio is 1.18 to 1.27.
 constexpr std::int64_t fragmentation_percent = 28;
 
 std::array<std::pair<const char*, std::int64_t>, 5> groups_of(const Layout& layout) {
@@ -53,7 +53,7 @@ std::optional<Term> nccl_term(const Layout& layout) {
 }
 
 void overhead(const Plan& plan, Count dynamic, TermSink& sink) {
-    if (plan.cluster.gpu == "cpu") {
+    if (plan.cluster.on_cpu()) {
         sink.add("overhead", Category::Overhead, 0, [] {
             return Words{
                 "Framework overhead",

@@ -8,18 +8,19 @@
 #include "core/estimate/terms.h"
 #include "core/schedule/plan_pipeline/in_flight.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
 
-/// What the stages' parameters depend on.
+/// The values that the stages' parameters depend on.
 auto slices_key(const Layout& l) {
     return std::tuple(l.pp, l.tp, l.ep, l.schedule, l.chunks, l.split, l.recompute, l.recompute_stages,
                       l.recompute_every, l.cp, l.micro_batch, l.sequence_parallel);
 }
-/// Of a split into equal numbers of layers no time counts.
+/// The same for a split into equal numbers of layers, which no time influences.
 auto even_slices_key(const Layout& l) { return std::tuple(l.pp, l.tp, l.ep, l.schedule, l.chunks); }
-/// What a layer's tensors depend on.
+/// The values that a layer's tensors depend on.
 auto layer_key(const Layout& l) {
     return std::tuple(l.micro_batch, l.tp, l.cp, l.ep, l.sequence_parallel, l.compress_activations);
 }
@@ -69,8 +70,8 @@ std::int64_t PeakCounter::fullest(const Layout& layout, std::int64_t limit) {
     Count most;
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const auto& slice = stages[i];
-        // A stage in the middle that is as the one before it, with no more in flight and no more recomputed, is no
-        // fuller.
+        // A middle stage is no fuller than the stage before it when both are alike, with no more micro-batches in
+        // flight and no more layers recomputed.
         if (i > 1 && !slice.last && slice.layers == stages[i - 1].layers && alive[i] <= alive[i - 1] &&
             layout.recompute_stages == 0 && layout.recompute_every == 1)
             continue;

@@ -9,9 +9,10 @@
 
 namespace plimsoll {
 
-/// The fullest rank's bytes under a layout: what estimate_memory(plan).fullest().total() gives, without its words. What
-/// does not change from one layout to the next (the stages' parameters, a layer's tensors, micro-batches in flight) is
-/// kept, so a search that changes ZeRO, recomputation, offload and accumulation innermost is fastest. For one thread.
+/// The fullest rank's bytes under a layout: the value of estimate_memory(plan).fullest().total() without formulas and
+/// sources. Parts that do not change from one layout to the next (the stages' parameters, a layer's tensors,
+/// micro-batches in flight) are kept, so a search whose inner loops change ZeRO, recomputation, offload and
+/// accumulation is fastest. For one thread.
 class PeakCounter {
 public:
     explicit PeakCounter(const Plan& plan);
@@ -23,7 +24,8 @@ public:
     /// `limit` only that it is beyond: the first rank found to need more ends the count.
     std::int64_t fullest(const Layout& layout, std::int64_t limit = std::numeric_limits<std::int64_t>::max());
 
-    /// Never more than fullest(), and sooner had: the first rank's states and what its layers keep.
+    /// A lower bound of fullest() that costs less: the states of the first rank and the activations that its layers
+    /// keep.
     std::int64_t at_least(const Layout& layout);
 
     /// What the fullest rank's weights, gradients and optimizer states alone take: never more than fullest(), whatever

@@ -22,7 +22,7 @@ struct PerParameter {
     const char* what;
 };
 
-/// What the optimizer keeps a parameter, to the byte.
+/// Exact bytes of the optimizer's states a parameter.
 PerParameter optimizer_bytes(const Optimizer& optimizer) {
     switch (optimizer.kind) {
         case OptimizerKind::AdamW:
@@ -41,7 +41,7 @@ PerParameter optimizer_bytes(const Optimizer& optimizer) {
 
 std::string states_note(const Plan& plan, const MemoryEstimate& estimate, Count rule) {
     const bool half = plan.numerics.dtype != Dtype::Fp32;
-    const auto dtype = dtype_names[static_cast<std::size_t>(plan.numerics.dtype)];
+    const auto dtype = name_of(plan.numerics.dtype);
     const std::int64_t gradient = half && !plan.numerics.fp32_gradients ? 2 : 4;
     const auto optimizer = optimizer_bytes(plan.optimizer);
     const auto bytes = (half ? 6 : 4) + gradient + optimizer.bytes;
@@ -49,23 +49,19 @@ std::string states_note(const Plan& plan, const MemoryEstimate& estimate, Count 
     std::string note;
     if (half)
         note = fmt::format(
-            "The rule gives a parameter 8 B. Training in {} takes {} B: 2 weight, {} gradient, 4 fp32 master weight, "
-            "{}: "
+            "The rule gives a parameter 8 B. Training in {} takes {} B: 2 weight, {} gradient, 4 fp32 master weight, {}: "
             "{} for one copy, not {}.",
             dtype, bytes, gradient, optimizer.what, one_copy, decimal(rule));
     else if (optimizer.bytes == 8)
         note = "In fp32 the rule is right for one copy: weights, gradients and two moments of 4 B each.";
     else
         note = fmt::format(
-            "The rule gives a parameter 16 B, for Adam. This optimizer takes {} B: 4 weight, 4 gradient, {}: {} for "
-            "one "
-            "copy, not {}.",
+            "The rule gives a parameter 16 B, for Adam. This optimizer takes {} B: 4 weight, 4 gradient, {}: {} for one copy, not {}.",
             bytes, optimizer.what, one_copy, decimal(rule));
     if (const auto copies = plan.layout.dp * plan.layout.cp; copies > 1) {
         constexpr std::array split{"nothing", "the optimizer states", "optimizer states and gradients", "everything"};
         note += fmt::format(
-            " It does not know how the {} data-parallel ranks share: ZeRO-{} splits {}, the rest is on "
-            "each of them.",
+            " It does not know how the {} data-parallel ranks share: ZeRO-{} splits {}, the rest is on each of them.",
             copies, plan.layout.zero_stage, split[static_cast<std::size_t>(plan.layout.zero_stage)]);
     }
     return note;
@@ -104,10 +100,9 @@ RuleOfThumb activations(const Plan& plan, const MemoryEstimate& estimate) {
         "depends on recomputation (here {}), {} attention, the MLP ({} matrices of {}), {} key-value "
         "heads of {}, pipeline and tensor parallelism, none of which the rule knows; a LLaMA layer "
         "without recomputation keeps 18 to 19, GPT-2's 17 and its score matrices.",
-        one > 0 ? static_cast<double>(rule.exact) / static_cast<double>(one) : 0.0,
-        recompute_names[static_cast<std::size_t>(plan.layout.recompute)],
-        attention_names[static_cast<std::size_t>(plan.numerics.attention)], m.gated_mlp() ? 3 : 2,
-        format_count(m.ffn_hidden_size), m.num_kv_heads, m.num_heads);
+        one > 0 ? static_cast<double>(rule.exact) / static_cast<double>(one) : 0.0, name_of(plan.layout.recompute),
+        name_of(plan.numerics.attention), m.gated_mlp() ? 3 : 2, format_count(m.ffn_hidden_size), m.num_kv_heads,
+        m.num_heads);
     if (buffers > 0) rule.note += fmt::format(" Logits and buffers ({}) come on top.", decimal(buffers));
     return rule;
 }

@@ -9,6 +9,7 @@
 #include "core/plan/parameters.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
@@ -22,7 +23,7 @@ LayerSlice layer_slice(const Plan& plan) {
     const auto tp = plan.layout.tp;
     const Count h = m.hidden_size;
     const Count q = share(Count(m.num_heads) * m.head_size(), tp);
-    // More ranks than key and value heads hold one of them each.
+    // With more ranks than key and value heads, each rank holds one head.
     const Count kv = share(m.num_kv_heads, tp) * m.head_size();
     const Count f = share(m.ffn_hidden_size, tp);
     const Count up = m.gated_mlp() ? 2 : 1;
@@ -48,7 +49,7 @@ AdapterSlice adapter_slice(const Plan& plan) {
     AdapterSlice sum;
     for (const LayerMatrix& matrix : adapted_matrices(plan)) {
         const bool rows = matrix.split == LayerMatrix::Split::Rows;
-        // More ranks than key and value heads hold one of them each.
+        // With more ranks than key and value heads, each rank holds one head.
         const Count out =
             matrix.heads > 0 ? share(matrix.heads, tp) * (matrix.out / matrix.heads) : share(matrix.out, rows ? 1 : tp);
         const Count a = rank * share(matrix.in, rows ? tp : 1), b = rank * out;

@@ -13,8 +13,8 @@ namespace plimsoll {
 
 /// Tensor parallelism (Shoeybi 2019) splits q, k, v and the MLP's first matrices by columns, the attention output and
 /// the MLP's last matrix by rows, embedding and head along the vocabulary; norms, row-parallel biases, learned
-/// positions and MoE routers are on every rank. Expert parallelism splits the experts. A share that does not come out
-/// even is the largest one.
+/// positions and MoE routers are on every rank. Expert parallelism splits the experts. Where a split is uneven, the
+/// largest share is counted.
 struct Slice {
     /// Consecutive layers of one of the rank's stages, counted over the model.
     struct Run {
@@ -23,7 +23,7 @@ struct Slice {
     std::int64_t rank = 0;  ///< of the pipeline
     std::vector<Run> runs;
     std::int64_t layers = 0;          ///< decoder layers, and T5's encoder layers
-    std::int64_t encoder_layers = 0;  ///< those of them that are T5 encoder layers
+    std::int64_t encoder_layers = 0;  ///< number of them that are T5 encoder layers
     bool first = false;               ///< holds the input embedding
     bool last = false;                ///< holds the head
     Count layer;                      ///< parameters of one (decoder) layer
@@ -39,7 +39,7 @@ struct Slice {
     Count total;
 
     Count dense() const { return total - experts; }
-    /// What of it trains: all, or the adapters alone.
+    /// The part of the slice that trains: all of it, or the adapters alone.
     const Slice& trained() const { return adapters ? *adapters : *this; }
     /// How many of the layers from `from` to `to` - 1 of the model it holds and `layout` would recompute in `mode`.
     std::int64_t recomputed(const Layout& layout, Recompute mode, std::int64_t from, std::int64_t to) const;

@@ -10,7 +10,8 @@ namespace {
 constexpr auto korthikanti = "op by op; Korthikanti et al. 2022, table 2";
 constexpr std::array modes{Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp};
 
-// "norm input 16,384 + q, k and v 49,152 + …": equal ops of a layer together, in the order of their first.
+// "norm input 16,384 + q, k and v 49,152 + …": equal ops of a layer are summed up, in the order of their first
+// occurrence.
 std::string written_out(const std::vector<SavedTensor>& tensors, Recompute mode) {
     std::vector<std::pair<std::string_view, Count>> sums;
     for (const auto& tensor : tensors) {
@@ -28,7 +29,7 @@ std::string written_out(const std::vector<SavedTensor>& tensors, Recompute mode)
     return text;
 }
 
-/// A rank's layers by what they keep in `mode`.
+/// A rank's layers, counted by the tensors that they keep in `mode`.
 struct LayerCounts {
     LayerCounts(const Plan& plan, const Slice& slice, Recompute mode) {
         const auto border = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
@@ -100,7 +101,8 @@ LayerActivations::LayerActivations(const Plan& plan) {
 
 namespace {
 
-/// What the first norm does not keep where the embedding does not train: nothing in front of it wants a gradient.
+/// The bytes that the first norm saves where the embedding does not train, because no parameter before the norm needs a
+/// gradient.
 Count first_norm(const Plan& plan) {
     const NormPlacement placement = plan.model.norm_placement;
     const bool before = placement == NormPlacement::Pre || placement == NormPlacement::Sandwich;
@@ -140,13 +142,13 @@ StageActivations stage_activations(const Plan& plan, const LayerActivations& lay
                                        : std::max(layer.decoder[m], layer.encoder[m]);
     stage.layers = plan.layout.offload_activations ? std::min(stage.kept, 2 * stage.largest) : stage.kept;
     if (slice.last) stage.loss = logits_peak(plan);
-    // What a stage hands on stays until its backward; the one that is on its way is among the buffers.
+    // A stage keeps each output until its backward; the output in transfer counts among the buffers.
     if (plan.layout.pp > 1 && !slice.last) stage.ends += (in_flight.alive - 1) * hidden_tensor(plan);
     for (const auto& tensor : end_tensors(plan, slice)) {
         stage.ends += in_flight.micro_batches() * tensor.bytes;
         if (tensor.head) stage.loss += tensor.bytes;
     }
-    // Layers behind the last one that recomputes are done and free before its backward.
+    // Layers behind the last recomputed layer have finished and freed their memory before its backward.
     const Count again =
         counts.again() > 0 ? layer.backward[m] - slice.whole_behind(plan.layout, mode) * layer.decoder[0] : Count(0);
     const Count whole = counts.whole() > 0 ? layer.backward[0] : Count(0);
@@ -179,9 +181,7 @@ void activation_terms(const Plan& plan, const LayerActivations& layer, const Sli
         if (plan.layout.offload_activations)
             text = fmt::format("at most two layers on their way = min(2 × {}, {}); all wait in host memory: {}",
                                number(stage.largest), number(stage.kept), text);
-        return Words{recomputes
-                         ? fmt::format("Activations (recompute {})", recompute_names[static_cast<std::size_t>(mode)])
-                         : "Activations",
+        return Words{recomputes ? fmt::format("Activations (recompute {})", name_of(mode)) : "Activations",
                      fmt::format("{}; a {}layer: {}", text, recomputes && counts.whole() > 0 ? "recomputed " : "",
                                  layer_written_out(plan, recomputes ? mode : Recompute::None)),
                      korthikanti};
@@ -206,12 +206,12 @@ void activation_terms(const Plan& plan, const LayerActivations& layer, const Sli
 void imbalance_term(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
                     TermSink& sink) {
     constexpr std::int64_t percent = 25;
-    if (!plan.model.moe() || plan.layout.ep < 2 || plan.cluster.gpu == "cpu" || plan.model.capacity_factor > 0) return;
+    if (!plan.model.moe() || plan.layout.ep < 2 || plan.cluster.on_cpu() || plan.model.capacity_factor > 0) return;
     const auto m = static_cast<std::size_t>(plan.layout.recompute);
     const auto counts = LayerCounts(plan, slice, plan.layout.recompute);
     const Count kept = share(in_flight.alive * (counts.again() * layer.routed[m] + counts.whole() * layer.routed[0]),
                              in_flight.chunks);
-    // What is computed again is there for one layer at a time.
+    // Recomputed tensors exist for one layer at a time.
     const Count again = counts.again() > 0 ? layer.routed[0] - layer.routed[m] : Count(0);
     sink.add("routing_imbalance", Category::Activations, share(percent * (kept + again), 100), [&] {
         return Words{"Uneven routing",

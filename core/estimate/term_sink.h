@@ -16,8 +16,8 @@ struct Words {
     std::string name, formula, source;
 };
 
-/// Each term is counted once and in one place; its words are only put together for those who show them. A search over
-/// layouts asks for sums a million times a second.
+/// Each term is counted once and in one place; its words are put together only for a sink that shows them. A search
+/// over layouts asks for sums a million times a second.
 class TermSink {
 public:
     /// Null: sums only.

@@ -69,7 +69,8 @@ StageShape stage_shape(const Workload& work, const StageShare& stage) {
     }
     if (stage.last) {
         if (!m.tied_head || !stage.first) shape.head = vocabulary;
-        // A dense layer with its norm before the head and the vocabulary's bias; the pooler and next-sentence head.
+        // BERT's dense layer with its norm before the head, the vocabulary's bias, the pooler and the next-sentence
+        // head.
         if (work.bert) shape.head += h * h + 3 * h + share(work.vocabulary, work.layout.tp) + h * h + 3 * h + 2;
     }
     const auto plain = stage.layers - stage.routed;
@@ -90,7 +91,7 @@ StageShape stage_shape(const Workload& work, const StageShare& stage) {
             shape.dense +=
                 2 * h * share(h, work.layout.tp) + 3 * norm_size(work) + (m.moe() ? layer.routed : layer.dense);
             shape.experts += layer.experts;
-            // The embedding is used again: another copy where it is on another stage.
+            // The layer uses the embedding again; only the first stage needs no other copy.
             if (!stage.first) shape.dense += vocabulary;
         }
     }

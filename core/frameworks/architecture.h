@@ -8,11 +8,11 @@
 
 namespace plimsoll {
 
-/// Parameters of one layer on one tensor-parallel rank. Latent attention (DeepSeek-V2, section 2.1): the low-rank
-/// projections are on every rank, those from the ranks to the heads are split.
+/// Parameters of one layer on one tensor-parallel rank. Latent attention (DeepSeek-V2, section 2.1): every rank holds
+/// the low-rank projections; the projections from the low ranks to the heads are split.
 struct LayerShape {
     Count dense;    ///< attention, norms, and the MLP where the layer is not routed
-    Count routed;   ///< the same of a routed layer: attention, norms, router, shared experts
+    Count routed;   ///< a routed layer without its routed experts: attention, norms, router, shared experts
     Count experts;  ///< this rank's routed experts
     Count encoder;  ///< T5: an encoder layer
 };
@@ -22,7 +22,7 @@ struct StageShape {
     Count dense;       ///< everything but the routed experts
     Count experts;     ///< routed experts
     Count embedding;   ///< input embedding and learned positions, part of dense
-    Count head;        ///< output head (of a tied one the last stage's copy), part of dense
+    Count head;        ///< output head (of a tied head the last stage's copy), part of dense
     Count layer;       ///< the largest layer, experts included
     std::string text;  ///< "2 x 25,755,648 vocabulary + 6 layers x 3,152,384"
     Count total() const { return dense + experts; }

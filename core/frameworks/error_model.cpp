@@ -15,8 +15,8 @@ struct ErrorModel {
 };
 
 // From `plimsoll validate memory --quantiles` over Megatron-LM's golden peaks and over the published peaks; the
-// engine's own from `plimsoll validate memory --engine --json`. Megatron-LM's outer two are a little wider than its
-// rows', for those that are not among them.
+// engine's own from `plimsoll validate memory --engine --json`. Megatron-LM's outer two quantiles are a little wider
+// than the rows', to cover plans that are not among the rows.
 constexpr ErrorModel megatron{{0.955, 0.988, 0.995, 0.998, 1.003, 1.017, 1.040, 1.051, 1.080}, 267};
 constexpr ErrorModel torchtitan{{0.807, 0.856, 0.892, 0.977, 1.003, 1.041, 1.072, 1.216, 1.265}, 55};
 constexpr ErrorModel hf_trainer{{0.643, 0.714, 0.858, 0.986, 0.998, 1.030, 1.095, 1.161, 1.194}, 8};
@@ -40,7 +40,8 @@ double quantile_of(const ErrorModel& model, double log_ratio) {
     std::size_t i = 1;
     while (i + 1 < n && log_ratio > std::log(r[i])) ++i;
     const double from = std::log(r[i - 1]), to = std::log(r[i]);
-    // Tails: the logarithm of what is left falls linearly with the distance, by the factor of the outer two.
+    // Tails: the logarithm of the remaining share falls linearly with the distance, at the slope of the outer two
+    // quantiles.
     if (log_ratio < std::log(r.front()))
         return probabilities[0] *
                std::pow(probabilities[0] / probabilities[1], (std::log(r[0]) - log_ratio) / (std::log(r[1] / r[0])));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the truth lies from an estimate, learned from measured peaks.
+// The error of an estimate, learned from measured peaks.
 #pragma once
 
 #include "core/estimate/estimate.h"
@@ -7,19 +7,19 @@
 
 namespace plimsoll {
 
-/// Where 95 of 100 measured peaks lie for such an estimate.
+/// The range in which 95 of 100 measured peaks lie for an estimate.
 struct Interval {
     Bytes low = 0, high = 0;
 };
 
-/// From the quantiles of measured ÷ estimated peak of `plimsoll validate memory` under this framework; Plimsoll's own
-/// from its runs on the CPU, where the bytes of tensors are counted, and on a GPU with the width of the others, as
-/// none has been measured.
+/// The interval from the quantiles of measured ÷ estimated peak that `plimsoll validate memory` gives for the
+/// framework. Plimsoll's quantiles come from its runs on the CPU, where the bytes of tensors are counted. No run on a
+/// GPU has been measured: there Plimsoll's interval is as wide as the others'.
 Interval interval_of(Framework framework, Bytes estimate, bool on_gpu);
-/// The probability that the peak exceeds `usable`: the share of measured ÷ estimated above usable ÷ estimate, between
-/// the quantiles linear in the logarithm, beyond them falling as fast as between the outer two.
+/// The probability that the peak exceeds `usable`: the share of measured ÷ estimated above usable ÷ estimate. Between
+/// the quantiles the share is linear in the logarithm; beyond them it falls as fast as between the outer two.
 double out_of_memory_probability(Framework framework, Bytes estimate, Bytes usable, bool on_gpu);
-/// Peaks that the widths come from.
+/// The number of measured peaks from which the widths come.
 int samples_of(Framework framework, bool on_gpu);
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 #include "core/estimate/terms.h"
 #include "core/frameworks/framework_terms.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 
@@ -93,13 +93,12 @@ Bytes peak_by(PeakMetric metric, const RankMemory& rank) {
 Result<MemoryEstimate> estimate_under(Framework framework, const Plan& plan) {
     if (framework == Framework::Plimsoll) return estimate_memory(plan);
     if (framework == Framework::DeepSpeed) return estimate_with(plan, EngineBuffers::DeepSpeed);
-    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
-    if (const auto possible = possible_under(framework, plan); !possible) return tl::unexpected(possible.error());
-    const auto usable = usable_bytes(plan.cluster);
-    if (!usable) return tl::unexpected(usable.error());
+    PLIMSOLL_CHECK(require_possible(plan));
+    PLIMSOLL_CHECK(possible_under(framework, plan));
+    PLIMSOLL_TRY(const auto usable, usable_bytes(plan.cluster));
     MemoryEstimate estimate;
     estimate.parameters = count_parameters(plan.model).total;
-    estimate.usable = *usable;
+    estimate.usable = usable;
     const auto work = workload_of(plan, framework);
     for (const auto& stage : stage_shares(work)) estimate.stages.push_back(rank_memory_under(framework, work, stage));
     return estimate;

@@ -19,10 +19,10 @@ inline constexpr std::array frameworks{Framework::Plimsoll, Framework::DeepSpeed
 
 inline std::string_view name_of(Framework framework) { return framework_names[static_cast<std::size_t>(framework)]; }
 
-/// By its name in framework_names.
+/// The framework with that name in framework_names.
 std::optional<Framework> find_framework(std::string_view name);
 
-/// What a framework does alike for every plan. Where the numbers come from is said in `source`.
+/// Properties of a framework that are alike for every plan. `source` says where the numbers come from.
 struct Profile {
     std::string_view title;   ///< "Megatron-LM"
     std::string_view states;  ///< dtypes of weights, gradients, masters: shown to a person

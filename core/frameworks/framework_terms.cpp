@@ -13,7 +13,7 @@ namespace {
 
 bool is_core(const KeptTensor& tensor) { return tensor.what.starts_with("softmax") || tensor.what == "log-sum-exp"; }
 
-/// None of these frameworks has such a mode by that name; with the same checkpoints in the model's code it is this.
+/// No framework here has such a mode by that name; checkpoints in the model's code at the same places have this effect.
 bool stays_without_mlp(const KeptTensor& tensor) {
     return tensor.what == "layer input" || tensor.what == "norm input" || tensor.what == "log-sum-exp" ||
            tensor.what == "output projection input" || tensor.what == "q, k and v";
@@ -25,8 +25,8 @@ bool stays(const Workload& work, const KeptTensor& tensor) {
     return std::find(work.recomputed.begin(), work.recomputed.end(), tensor.what) == work.recomputed.end();
 }
 
-/// torchtitan's per-op policy (activation_checkpoint.py): the outputs of every second product, here of the query, value
-/// and up projection and the down projection, and of the attention; and the layer's input.
+/// torchtitan's per-op policy (activation_checkpoint.py) keeps the outputs of every second product (here the query,
+/// value, up and down projections) and of the attention, and the layer's input.
 std::vector<KeptTensor> kept_by_ops(const Workload& work) {
     const Count e = bytes_of(work), tokens = work.tokens();
     const Count f = share(work.model.ffn_hidden_size, work.layout.tp);
@@ -37,7 +37,7 @@ std::vector<KeptTensor> kept_by_ops(const Workload& work) {
         {"log-sum-exp", 4 * tokens * share(work.model.num_heads, work.layout.tp)}};
     if (work.keeps_gathered && work.layout.tp > 1)
         kept.push_back({"gathered inputs", 2 * e * tokens * work.model.hidden_size});
-    // torchtitan's nvfp4.md: with products in 4 bits two models kept 47 and 49 % of what they keep in bf16.
+    // torchtitan's nvfp4.md: with products in 4 bits two models kept 47 and 49 % of the bytes in bf16.
     if (work.fp4)
         for (auto& tensor : kept) tensor.bytes = share(48 * tensor.bytes, 100);
     return kept;
@@ -90,7 +90,7 @@ std::int64_t bytes_of(const Workload& work) { return plimsoll::bytes_of(work.num
 KeptActivations kept_activations(const Workload& work, const StageShare& stage) {
     KeptActivations kept;
     const double whole = static_cast<double>(std::max<std::int64_t>(stage.layers, 1));
-    // Full recomputation may leave out layers: every so-many-th is recomputed.
+    // Full recomputation may leave out layers: only every n-th layer is recomputed.
     const auto every = work.layout.recompute == Recompute::Full ? work.layout.recompute_every : 1;
     const auto add = [&](Block block, std::int64_t layers) {
         if (layers == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terms of one rank under each framework, and what they share. Used by estimate_under only.
+// The terms of one rank under each framework, and helpers that several frameworks share. Used by estimate_under only.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace plimsoll::framework_terms {
 
-/// Weights, gradients, masters, moments, activations, logits, buffers, workspaces: what the framework allocates.
-/// Overhead is added by estimate_under.
+/// The memory that the framework allocates: weights, gradients, masters, moments, activations, logits, buffers,
+/// workspaces. estimate_under adds the overhead.
 std::vector<Term> megatron(const Workload& work, const StageShare& stage);
 std::vector<Term> torchtitan(const Workload& work, const StageShare& stage);
 std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage);
 
-/// A list of terms in the making.
+/// Builds a list of terms.
 class TermList {
 public:
     void add(std::string key, std::string name, Category category, Count bytes, std::string formula,
@@ -34,18 +34,19 @@ private:
 /// "2 B × 1,000 / 8".
 std::string per_parameter(double bytes, Count parameters, std::int64_t ranks = 1);
 
-/// factor x count, whole bytes; held at the largest count like Count's own products.
+/// factor x count in whole bytes; capped at the largest count like Count's own products.
 Count scaled(double factor, Count count);
 
 /// Bytes of an optimizer's moments a parameter (Adafactor's factors are next to nothing: 0).
 double moment_bytes(OptimizerKind optimizer);
 std::int64_t bytes_of(const Workload& work);
 
-/// What `stage` keeps for its backward passes under the layout's recomputation, and one layer's share written out.
+/// Activations that `stage` keeps for its backward passes under the layout's recomputation, with one layer's share
+/// written out.
 struct KeptActivations {
     Count bytes;
     Count layer;  ///< one layer of the kind that keeps most
-    Count again;  ///< what one layer computes again in its backward
+    Count again;  ///< activations that one layer computes again in its backward pass
     std::string text;
 };
 KeptActivations kept_activations(const Workload& work, const StageShare& stage);

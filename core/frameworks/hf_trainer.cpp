@@ -54,7 +54,7 @@ std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
     list.add("activations", "Activations", Category::Activations, kept.bytes, kept.text, "op by op");
     list.add("end_activations", "Embedding and final norm", Category::Activations, end_activations(work, stage),
              "embedding dropout mask; final norm input and output", "op by op");
-    // A classifier on the pooled output (BERT) has next to no logits.
+    // A classifier on the pooled output (BERT) has almost no logits.
     const double of_logit = work.loss == LossKind::Chunked ? 4 + 12.0 / 8 : half ? 14 : 12;
     const Count logits = work.bert ? Count(0) : scaled(of_logit, logit_elements(work));
     if (logits > 0)

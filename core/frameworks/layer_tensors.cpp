@@ -53,20 +53,21 @@ struct List {
             const auto& l = work.latent;
             add("latent vectors", 2 * e * tokens * (l.q_rank + l.kv_rank + l.rotary));
             add("up-projections", e * tokens * heads * (2 * l.head + l.rotary + l.value));
-            // Put together again with their rotated parts; the values are views of the up-projection's output.
+            // q, k and v are copies that include their rotated parts; the values are views of the up-projection's
+            // output.
             add("q, k and v", e * tokens * heads * (2 * (l.head + l.rotary)));
             scores(keys);
             add("output projection input", e * tokens * heads * l.value);
         } else {
             add("q, k and v", e * tokens * (query_width(work) + 2 * key_width(work)));
             scores(keys);
-            // The input of a frozen matrix is not needed: its gradient is not asked for.
+            // A frozen matrix has no gradient and needs no input for it.
             if (!frozen()) add("output projection input", e * tokens * query_width(work));
         }
         dropout_mask();
     }
 
-    /// The inner tensors of an MLP for so many tokens.
+    /// The inner tensors of an MLP for that many tokens.
     Count inner(Count rows, Count ffn) const {
         switch (work.model.activation) {
             case Activation::Gelu:
@@ -74,7 +75,7 @@ struct List {
             case Activation::Relu:
                 return e * rows * ffn;
             // Transformer Engine and fused kernels keep gate and up, and the product that the last matrix needs;
-            // PyTorch's own ops the activated gate as well.
+            // PyTorch's own ops also keep the activated gate.
             case Activation::SwiGlu:
             case Activation::GeGlu:
                 return ((work.fused_gate ? 3 : 4) - (frozen() ? 1 : 0)) * e * rows * ffn;
@@ -87,7 +88,7 @@ struct List {
         if (!frozen()) add("MLP input", hidden());
         if (block == Block::Routed) {
             const Count routed = share(Count(work.model.experts_per_token) * tokens, split);
-            // With fewer ways of tensor parallelism inside the experts each rank sees its part of the sequence only.
+            // With fewer tensor-parallel ranks inside the experts, each rank sees only its part of the sequence.
             const Count rows = share(routed * work.expert_tp(), split == 1 ? work.layout.tp : 1);
             if (work.expert.gathers && work.layout.ep > 1)
                 add("gathered tokens", hidden() * work.layout.ep * work.expert_tp());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What autograd keeps of one layer on a GPU under other frameworks.
+// The tensors of one layer that autograd keeps on a GPU under other frameworks.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ Count sum(const std::vector<KeptTensor>& tensors);
 /// "norm input 16,384 + q, k and v 49,152".
 std::string written_out(const std::vector<KeptTensor>& tensors);
 
-/// Bytes of the layer's input: what full recomputation keeps.
+/// Bytes of the layer's input, which full recomputation keeps.
 Count layer_input(const Workload& work);
 
 }  // namespace plimsoll

@@ -11,10 +11,10 @@ namespace {
 
 constexpr auto distributed_optimizer = "Megatron-LM: distrib_optimizer.py, param_and_grad_buffer.py";
 
-/// cuBLAS keeps a workspace a thread and stream, here the forward's and the backward's; Transformer Engine one more.
-/// 32 MiB each from compute capability 9.0 on, before it 8.1 and 4 (aten/src/ATen/cuda/CUDABlas.cpp,
-/// CublasHandlePool.cpp; transformer_engine module/base.py). ":4096:8" sets cuBLAS's to 32. The rest: random
-/// states, masks, position ids.
+/// cuBLAS keeps a workspace a thread and stream, here the forward's and the backward's; Transformer Engine one more. 32
+/// MiB each from compute capability 9.0 on, before it 8.1 and 4 (aten/src/ATen/cuda/CUDABlas.cpp, CublasHandlePool.cpp;
+/// transformer_engine module/base.py). ":4096:8" sets cuBLAS's to 32. The remainder is random states, masks and
+/// position ids.
 Count workspaces(const Workload& work) {
     const Count cublas = work.deterministic || work.hopper ? 32 * MiB : 8 * MiB + 128 * KiB;
     return 2 * cublas + (work.hopper ? 32 : 4) * MiB + 12 * MiB;
@@ -47,7 +47,7 @@ void states(const Workload& work, const StageShape& shape, TermList& list) {
     const bool mixed = e == 2;
     add("parameters", "Parameters", Category::Parameters, static_cast<double>(e), layout.zero_stage >= 3,
         "Shoeybi et al. 2019; the vocabulary padded to a multiple of 128 tp");
-    // bf16 accumulates in fp32 (--accumulate-allreduce-grads-in-fp32 is set with it), fp16 in fp16.
+    // bf16 accumulates in fp32 (--bf16 sets --accumulate-allreduce-grads-in-fp32), fp16 in fp16.
     add("gradients", "Gradients", Category::Gradients, work.numerics.dtype == Dtype::Fp16 ? 2 : 4,
         layout.zero_stage >= 2, distributed_optimizer);
     if (mixed)

@@ -37,8 +37,8 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
     const auto shape = stage_shape(work, stage);
     const Count all = shape.total();
     const auto ranks = layout.dp * layout.cp;
-    // An expert is on dp x cp x tp / (ep x etp) ranks and sharded over them; together all ranks of the stage hold each
-    // weight once.
+    // An expert lies on dp x cp x tp / (ep x etp) ranks and is sharded over them; the ranks of the stage together hold
+    // each weight once.
     const Count own = share(shape.dense, ranks) + share(shape.experts, work.expert_ranks());
     const auto sharded = [&](double bytes) {
         return fmt::format("{:g} B × ({}) / {} = {:g} × {}", bytes, shape.text, ranks, bytes, number(own));

@@ -73,7 +73,7 @@ std::vector<StageShare> stage_shares(const Workload& work) {
         const auto dense = std::clamp<std::int64_t>(work.expert.dense_layers - next, 0, share.layers);
         share.routed = work.model.moe() ? share.layers - dense : 0;
         share.alive = alive_of(work, rank);
-        // Of a last chunk that holds a layer less, one micro-batch is alive.
+        // The last chunk holds one layer less, and one micro-batch of this chunk is alive.
         share.kept_layers = counts_ends && share.last && p > 1
                                 ? share.alive * static_cast<double>(v) * static_cast<double>((layers + 2) / stages) - 1
                                 : share.alive * static_cast<double>(share.layers);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training run as other frameworks can be asked to do it: a plan's model and layout, and what a plan does not say.
+// A training run under another framework: a plan's model and layout, and settings that a plan does not have.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct LatentAttention {
     std::int64_t q_rank = 0, kv_rank = 0, head = 0, rotary = 0, value = 0;
 };
 
-/// Experts beyond what Model says.
+/// Experts as far as Model does not describe them.
 struct ExpertShape {
     std::int64_t ffn = 0;           ///< inner width of one expert; 0: the model's
     std::int64_t shared_ffn = 0;    ///< inner width of the experts that every token goes through
@@ -53,14 +53,14 @@ struct Workload {
     bool bert = false;                                      ///< pooler and masked-token head
     bool fp8 = false;
     bool compiled = false;
-    bool fused_gate = false;              ///< a gated MLP's activated gate is worked out again, not kept
+    bool fused_gate = false;              ///< the activated gate of a gated MLP is computed again, not kept
     std::vector<std::string> recomputed;  ///< tensors of layer_tensors that are recomputed, besides layout.recompute
     bool deterministic = false;           ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG=:4096:8)
     bool hopper = true;                   ///< compute capability 9.0 or later: larger workspaces
     LossKind loss = LossKind::Materialised;
-    bool keeps_gathered = false;     ///< the inputs of column-parallel products are kept as gathered, not as split
-    bool loss_parallel = true;       ///< the loss is worked out on tp shares of the vocabulary
-    bool fp4 = false;                ///< products and what they keep in 4 bits
+    bool keeps_gathered = false;     ///< the inputs of column-parallel products are kept gathered, not split
+    bool loss_parallel = true;       ///< the loss is computed on tp shares of the vocabulary
+    bool fp4 = false;                ///< products and the tensors that they keep are in 4 bits
     bool selective_ops = false;      ///< torchtitan: recompute all but every second product and the attention
     std::int64_t kept_elements = 0;  ///< a token's elements a layer that full recomputation keeps besides its input
     std::int64_t optimizer_instances = 1;  ///< Megatron: the distributed optimizer shards over dp / instances
@@ -68,14 +68,14 @@ struct Workload {
     bool expandable_segments = false;      ///< of PyTorch's caching allocator
     Adapters adapters;
     bool pure_half = false;         ///< weights, gradients and moments all in the 16-bit dtype
-    bool step_in_backward = false;  ///< each weight is updated as its gradient comes: no gradients are kept
+    bool step_in_backward = false;  ///< each weight is updated as soon as its gradient is there: no gradients are kept
     /// Per pipeline rank, stage micro-batches alive at once, and chunks a rank; empty: by the closed form.
     std::vector<std::int64_t> alive;
 
     std::int64_t micro_batches() const { return layout.accumulation; }
     /// Tokens a rank sees in one micro-batch.
     Count tokens() const { return Count(layout.micro_batch) * share(sequence, layout.cp); }
-    /// What tensor-parallel ranks share of norms and dropouts.
+    /// The number of ranks that share norms and dropouts.
     std::int64_t sequence_split() const { return layout.sequence_parallel ? layout.tp : 1; }
     std::int64_t expert_tp() const { return expert.tp > 0 ? expert.tp : layout.tp; }
     /// Ranks of a stage that hold the same routed experts.
@@ -90,16 +90,17 @@ std::int64_t padded(std::int64_t size, std::int64_t multiple);
 /// The plan as `framework` would run it: its loss, its padding, its attention.
 Workload workload_of(const Plan& plan, Framework framework);
 
-/// Layers of a pipeline rank. Even shares; where the layers do not come out even but do with embedding and loss counted
-/// as a layer each (Megatron's account-for-embedding-and-loss-in-pipeline-split), so.
+/// Layers of a pipeline rank. Ranks get equal shares. Where the layers do not divide, but do divide with embedding and
+/// loss counted as a layer each, the shares are equal by that count (Megatron's
+/// account-for-embedding-and-loss-in-pipeline-split).
 struct StageShare {
     std::int64_t rank = 0;
     std::int64_t layers = 0;  ///< decoder layers
-    std::int64_t routed = 0;  ///< those of them that have experts
+    std::int64_t routed = 0;  ///< decoder layers with experts
     std::int64_t encoder_layers = 0;
     bool first = false, last = false;
-    double alive = 1;        ///< micro-batches whose activations it keeps, a chunk counts for its part
-    double kept_layers = 0;  ///< layer micro-batches whose activations it keeps
+    double alive = 1;        ///< micro-batches whose activations the stage keeps; a chunk counts as its fraction
+    double kept_layers = 0;  ///< layer micro-batches whose activations the stage keeps
 };
 std::vector<StageShare> stage_shares(const Workload& work);
 

@@ -71,8 +71,7 @@ Result<Lesson> flash_attention_lesson() {
         "It is no constant: the scores it does not keep grow with the square of the length, everything else with the "
         "length, so that the saving runs from almost nothing to most of the activations.");
     w.wrong(
-        "With full recomputation only one layer's scores exist at a time, and there is little left to save; the time "
-        "saved remains.");
+        "With full recomputation only one layer's scores exist at a time, and there is little left to save; the time saved remains.");
     return w.done();
 }
 

@@ -82,9 +82,7 @@ Result<Lesson> gpu_selection_lesson() {
     auto& lesson = w.lesson();
     lesson.title = "Which model on which GPU";
     lesson.question =
-        "Models up to 7B are said to train on one A100 80GB, 13B to 30B on four to eight H100, 70B and more with FSDP "
-        "or "
-        "ZeRO-3.";
+        "Models up to 7B are said to train on one A100 80GB, 13B to 30B on four to eight H100, 70B and more with FSDP or ZeRO-3.";
 
     LessonTable checked{"The advice, estimated (one sequence of 2,048 a rank, every layer recomputed, AdamW)",
                         {"advice", "a rank", "verdict"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures that people quote about training memory, worked out: every number is computed by the estimator.
+// Figures that people quote about training memory: every number is computed by the estimator.
 #pragma once
 
 #include <string>
@@ -33,11 +33,11 @@ struct LessonTable {
 struct Lesson {
     std::string name;      ///< for the command line: "llama-7b"
     std::string title;     ///< "LLaMA-7B in BF16: 56 + 160 = 216 GB"
-    std::string question;  ///< what is quoted
+    std::string question;  ///< the quoted statement
     std::vector<LessonStep> steps;
     std::vector<LessonTable> tables;
-    std::vector<std::string> right;  ///< what holds of the quoted figure
-    std::vector<std::string> wrong;  ///< what does not, or what it leaves out
+    std::vector<std::string> right;  ///< the parts of the quoted figure that hold
+    std::vector<std::string> wrong;  ///< the parts that do not hold, or that the figure leaves out
     Plan plan;                       ///< to open and try; always possible (check_plan)
 
     const LessonStep* find(std::string_view step) const;  ///< nullptr when there is none of this name
@@ -45,8 +45,8 @@ struct Lesson {
 
 /// In reading order.
 const std::vector<std::string>& lesson_names();
-/// Works the lesson out, some milliseconds. Error with the nearest name when there is none, or when presets or the GPU
-/// catalogue cannot be read.
+/// Computes the lesson in some milliseconds. Error with the nearest name for an unknown lesson, and where presets or
+/// the GPU catalogue cannot be read.
 Result<Lesson> make_lesson(const std::string& name);
 
 Json to_json(const Lesson& lesson);

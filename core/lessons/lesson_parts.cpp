@@ -6,6 +6,7 @@
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll {
 

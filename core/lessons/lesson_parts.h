@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lessons are written with. The first thing that fails (a preset, the catalogue) is kept and ends the lesson.
+// Helpers for writing lessons. The first failure (a preset, the catalogue) is kept and ends the lesson.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ public:
     /// one a rank and micro-batch; then the settings.
     Plan plan_of(const std::string& preset, const std::string& gpu, std::int64_t gpus,
                  const std::vector<std::string>& settings = {});
-    /// The plan with settings; as it was where they are refused, which ends the lesson.
+    /// The plan with the settings. Where the settings are refused, the plan comes back unchanged and the lesson ends.
     Plan changed(const Plan& plan, const std::vector<std::string>& settings);
     MemoryEstimate estimate(const Plan& plan);
-    /// Of the fullest rank.
+    /// Bytes of the fullest rank.
     Bytes total(const Plan& plan) { return estimate(plan).fullest().total(); }
 
     double step(std::string name, std::string words, double value, LessonUnit unit = LessonUnit::Size);

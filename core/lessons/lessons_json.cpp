@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/lessons/lesson.h"
 #include "core/plan/plan_io.h"
 

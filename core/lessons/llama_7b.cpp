@@ -8,9 +8,7 @@ Result<Lesson> llama_7b_lesson() {
     auto& lesson = w.lesson();
     lesson.title = "LLaMA-7B in BF16: 56 + 160 = 216 GB";
     lesson.question =
-        "Training LLaMA-7B in BF16 is said to take 56 GB for the model and 160 GB for activations, 216 GB in all, so "
-        "four "
-        "A100 of 80 GB.";
+        "Training LLaMA-7B in BF16 is said to take 56 GB for the model and 160 GB for activations, 216 GB in all, so four A100 of 80 GB.";
 
     constexpr double quoted_parameters = 7e9, bytes = 2, sequences = 32, tokens = 2048;
     const double states = w.step("rule_states", "Model states by the rule: 4 × 7,000,000,000 parameters × 2 B",

@@ -30,8 +30,7 @@ Result<Lesson> precision_lesson() {
     auto& lesson = w.lesson();
     lesson.title = "Precision: fp32, fp16, bf16, int8";
     lesson.question =
-        "fp32 is said to need 4 B a parameter, fp16 and bf16 2 B, int8 1 B, so that halving the precision halves the "
-        "memory.";
+        "fp32 is said to need 4 B a parameter, fp16 and bf16 2 B, int8 1 B, so that halving the precision halves the memory.";
 
     const auto plan = w.plan_of("llama-7b", "A100 SXM4 80GB", 8, {"layout.zero_stage=1"});
     const double parameters = static_cast<double>(w.estimate(plan).parameters);

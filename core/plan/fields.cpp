@@ -227,9 +227,9 @@ void visit_fields(FieldVisitor& v, Model& model) {
     v.flag("qk_norm", model.qk_norm, "Normalise each head of the queries and keys");
     v.choice("init", model.init, init_names,
              "Initial weights: GPT-2's, all alike, or the guide's (residual path 1/sqrt(2 layers), output head 0)");
-    v.integer("mup_base_width", model.mup_base_width, at_least_0,
-              "hidden_size at which the learning rate was tuned: muP scales rates and initial weights from it; 0 is "
-              "off");
+    v.integer(
+        "mup_base_width", model.mup_base_width, at_least_0,
+        "hidden_size at which the learning rate was tuned: muP scales rates and initial weights from it; 0 is off");
     v.number("z_loss", model.z_loss, {0, 1e3}, "Weight of the z-loss on the output logits; 1e-4 is usual, 0 is off");
     v.number("embedding_gradient", model.embedding_gradient, {0, 1, true},
              "The embedding's gradient is multiplied by this; 0.1 is GLM-130B's shrink, 1 leaves it");

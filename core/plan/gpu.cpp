@@ -7,6 +7,7 @@
 
 #include "core/base/json.h"
 #include "core/base/nearest.h"
+#include "core/plan/machine.h"
 #include "core/plan/presets.h"
 
 namespace plimsoll {

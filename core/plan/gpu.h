@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU catalogue (resources/gpus.json, datasheet facts) and what this machine has.
+// The GPU catalogue (resources/gpus.json, datasheet facts).
 #pragma once
 
 #include <optional>
@@ -34,25 +34,8 @@ struct Gpu {
 
 /// The catalogue, read once; order of the file. Empty when the file cannot be read (find_gpu then says why).
 const std::vector<Gpu>& gpu_catalogue();
+
 /// By name (case ignored; short forms such as "A100-80GB SXM" and "h100" resolve when one entry is meant).
 Result<Gpu> find_gpu(const std::string& name);
-
-struct LocalGpu {
-    std::string name;  ///< as NVML says
-    Bytes memory = 0;
-    std::string catalogue_name;  ///< matching entry, or empty
-};
-
-struct Machine {
-    Bytes ram = 0;
-    Bytes ram_available = 0;
-    int cores = 0;
-    std::vector<LocalGpu> gpus;  ///< through NVML, loaded at run time; empty where there is none
-    std::string gpu_note;        ///< why there are none
-};
-Machine probe_machine();
-
-/// Bytes that one rank may use on the plan's hardware. On "cpu": this machine's RAM less 10 %, shared by its ranks.
-Result<Bytes> usable_bytes(const Cluster& cluster);
 
 }  // namespace plimsoll

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/plan/machine.h"
+
 #include <dlfcn.h>
 #include <sched.h>
 
@@ -191,8 +193,7 @@ Machine probe_machine() {
 Result<Bytes> usable_bytes(const Cluster& cluster) {
     const auto from_gib = [](double gib) { return static_cast<Bytes>(gib * static_cast<double>(GiB)); };
     if (cluster.usable_gib > 0) return from_gib(cluster.usable_gib);
-    if (cluster.gpu != "cpu")
-        return find_gpu(cluster.gpu).map([&](const Gpu& gpu) { return from_gib(gpu.usable_gib); });
+    if (!cluster.on_cpu()) return find_gpu(cluster.gpu).map([&](const Gpu& gpu) { return from_gib(gpu.usable_gib); });
     static const Bytes ram = std::min(meminfo("MemTotal"), cgroup_limit().most);
     if (ram <= 0) return bad_input("this machine's memory cannot be read from /proc/meminfo; set cluster.usable_gib");
     return ram / 10 * 9 / std::max<std::int64_t>(1, cluster.gpus_per_node);

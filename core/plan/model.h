@@ -13,6 +13,7 @@ namespace plimsoll {
 
 enum class Family { Gpt2, Llama, Mistral, Mixtral, Qwen2, T5 };
 inline constexpr std::array<std::string_view, 6> family_names{"gpt2", "llama", "mistral", "mixtral", "qwen2", "t5"};
+inline constexpr std::string_view name_of(Family family) { return family_names[static_cast<std::size_t>(family)]; }
 
 enum class Norm { LayerNorm, RmsNorm };
 inline constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
@@ -23,6 +24,9 @@ inline constexpr std::array<std::string_view, 3> position_names{"learned", "rota
 /// Relu and Gelu have two MLP matrices, SwiGlu and GeGlu three.
 enum class Activation { Gelu, Relu, SwiGlu, GeGlu };
 inline constexpr std::array<std::string_view, 4> activation_names{"gelu", "relu", "swiglu", "geglu"};
+inline constexpr std::string_view name_of(Activation activation) {
+    return activation_names[static_cast<std::size_t>(activation)];
+}
 
 /// Where a layer's norms stand, with x the residual stream and f attention or the MLP.
 enum class NormPlacement {
@@ -32,6 +36,9 @@ enum class NormPlacement {
     DeepNorm,  ///< norm(a x + f(x)), a = (2 layers)^(1/4), with initial weights of its own (Wang 2022)
 };
 inline constexpr std::array<std::string_view, 4> norm_placement_names{"pre", "post", "sandwich", "deepnorm"};
+inline constexpr std::string_view name_of(NormPlacement placement) {
+    return norm_placement_names[static_cast<std::size_t>(placement)];
+}
 
 /// Initial weights of matrices (core/engine/model/init.h).
 enum class Init {
@@ -40,6 +47,7 @@ enum class Init {
     Guide,  ///< what writes to the residual stream 1 / sqrt(2 layers), q, k and v 0.02, an output head of its own 0
 };
 inline constexpr std::array<std::string_view, 3> init_names{"gpt2", "plain", "guide"};
+inline constexpr std::string_view name_of(Init init) { return init_names[static_cast<std::size_t>(init)]; }
 
 struct Model {
     std::string preset;   ///< name of a file in presets/models, or empty
@@ -76,7 +84,7 @@ struct Model {
     /// Yang 2022, table 3).
     std::int64_t mup_base_width = 0;
     double z_loss = 0;              ///< weight of the mean of (log Σ exp logits)² (PaLM, Chowdhery 2022: 1e-4)
-    double embedding_gradient = 1;  ///< the embedding's gradient is multiplied by it (GLM-130B, Zeng 2022: 0.1)
+    double embedding_gradient = 1;  ///< factor on the embedding's gradient (GLM-130B, Zeng 2022: 0.1)
 
     std::int64_t head_size() const { return head_dim > 0 ? head_dim : (num_heads > 0 ? hidden_size / num_heads : 0); }
     bool gated_mlp() const { return activation == Activation::SwiGlu || activation == Activation::GeGlu; }
@@ -86,7 +94,7 @@ struct Model {
     std::int64_t norms_a_layer() const { return norm_placement == NormPlacement::Sandwich ? 4 : 2; }
     /// Numbers in the norms of q and k in a layer.
     std::int64_t qk_norm_size() const { return qk_norm ? 2 * head_size() : 0; }
-    /// hidden_size as a multiple of the width that it was tuned for.
+    /// hidden_size as a multiple of the width that the learning rate was tuned for.
     double width_factor() const {
         return mup_base_width > 0 ? static_cast<double>(hidden_size) / static_cast<double>(mup_base_width) : 1;
     }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/plan/model.h"
 
 namespace plimsoll {
@@ -21,6 +21,7 @@ struct Cluster {
     double internode_gbs = 50;  ///< GB/s a GPU between nodes (400 Gb/s InfiniBand: 50)
 
     std::int64_t world_size() const { return gpus_per_node * nodes; }
+    bool on_cpu() const { return gpu == "cpu"; }
     bool operator==(const Cluster&) const = default;
 };
 
@@ -28,8 +29,11 @@ enum class Schedule { GPipe, OneFOneB, Interleaved, BreadthFirst, ZbH1, ZbH2, Zb
 inline constexpr std::array<std::string_view, 12> schedule_names{
     "gpipe", "1f1b", "interleaved-1f1b", "breadth-first", "zb-h1",     "zb-h2", "zb-1p",
     "zb-2p", "zb-v", "v-half",           "v-min",         "dualpipe-v"};
+inline constexpr std::string_view name_of(Schedule schedule) {
+    return schedule_names[static_cast<std::size_t>(schedule)];
+}
 
-/// What a layer computes again in the backward pass in place of keeping it.
+/// Activations that a layer computes again in the backward pass instead of keeping them.
 enum class Recompute {
     None,
     Selective,  ///< the attention core: scores and what is made of them (Korthikanti 2022)
@@ -37,6 +41,9 @@ enum class Recompute {
     Mlp,        ///< the norms and the MLP but for its last product; of attention no product
 };
 inline constexpr std::array<std::string_view, 4> recompute_names{"none", "selective", "full", "mlp"};
+inline constexpr std::string_view name_of(Recompute recompute) {
+    return recompute_names[static_cast<std::size_t>(recompute)];
+}
 /// By Recompute.
 template <class T>
 using ByRecompute = std::array<T, recompute_names.size()>;
@@ -50,6 +57,7 @@ inline constexpr std::array<std::string_view, 2> split_names{"even", "balanced"}
 
 enum class Offload { None, Cpu, Nvme };
 inline constexpr std::array<std::string_view, 3> offload_names{"none", "cpu", "nvme"};
+inline constexpr std::string_view name_of(Offload offload) { return offload_names[static_cast<std::size_t>(offload)]; }
 
 struct Layout {
     std::int64_t dp = 2;             ///< data-parallel ranks
@@ -59,8 +67,8 @@ struct Layout {
     std::int64_t ep = 1;             ///< expert-parallel ranks (a divisor of dp)
     bool sequence_parallel = false;  ///< norms and dropouts split along the sequence over tp
     std::int64_t zero_stage = 0;     ///< 0 plain DP, 1 optimizer, 2 + gradients, 3 + parameters
-    std::int64_t micro_batch = 8;    ///< sequences a rank takes at once
-    std::int64_t accumulation = 1;   ///< micro-batches a rank takes a step
+    std::int64_t micro_batch = 8;    ///< sequences per rank at once
+    std::int64_t accumulation = 1;   ///< micro-batches per rank and step
     Schedule schedule = Schedule::OneFOneB;
     std::int64_t chunks = 2;    ///< stages a rank holds under the interleaved and breadth-first schedules
     std::string schedule_file;  ///< a list of operations to follow in place of `schedule`; empty: none
@@ -82,17 +90,27 @@ struct Layout {
 
 enum class Dtype { Fp32, Bf16, Fp16 };
 inline constexpr std::array<std::string_view, 3> dtype_names{"fp32", "bf16", "fp16"};
+inline constexpr std::string_view name_of(Dtype dtype) { return dtype_names[static_cast<std::size_t>(dtype)]; }
 
 enum class Attention { Eager, Flash };
 inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash"};
+inline constexpr std::string_view name_of(Attention attention) {
+    return attention_names[static_cast<std::size_t>(attention)];
+}
 
 /// The dtype in which gradients travel between data-parallel ranks.
 enum class ReduceDtype { Gradient, Fp32, Bf16, Fp16 };
 inline constexpr std::array<std::string_view, 4> reduce_dtype_names{"gradient", "fp32", "bf16", "fp16"};
+inline constexpr std::string_view name_of(ReduceDtype dtype) {
+    return reduce_dtype_names[static_cast<std::size_t>(dtype)];
+}
 
 /// Who decides the fp16 loss scale (core/control/loss_scaler.h).
 enum class LossScalePolicy { DeepSpeed, PyTorch, Guide };
 inline constexpr std::array<std::string_view, 3> loss_scale_policy_names{"deepspeed", "pytorch", "guide"};
+inline constexpr std::string_view name_of(LossScalePolicy policy) {
+    return loss_scale_policy_names[static_cast<std::size_t>(policy)];
+}
 
 struct Numerics {
     Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward; masters are fp32
@@ -116,11 +134,14 @@ struct Numerics {
 
 enum class OptimizerKind { AdamW, Lamb, Sgd, AdamW8bit, Adafactor };
 inline constexpr std::array<std::string_view, 5> optimizer_names{"adamw", "lamb", "sgd", "adamw-8bit", "adafactor"};
+inline constexpr std::string_view name_of(OptimizerKind kind) {
+    return optimizer_names[static_cast<std::size_t>(kind)];
+}
 
-/// What a gradient that is too large is judged and cut by.
+/// The norm by which a gradient is judged too large and clipped.
 enum class ClipRule {
     Global,  ///< the norm of all gradients together
-    AdaGc,   ///< each tensor's norm by an average of its own (Wang 2025; core/control/adagc.h)
+    AdaGc,   ///< each tensor's norm, by its own moving average (Wang 2025; core/control/adagc.h)
 };
 inline constexpr std::array<std::string_view, 2> clip_rule_names{"global", "adagc"};
 
@@ -193,13 +214,16 @@ inline constexpr std::array<std::string_view, 24> lr_kind_names{"constant",
                                                                 "transformers/cosine_with_min_lr",
                                                                 "transformers/cosine_warmup_with_min_lr",
                                                                 "transformers/warmup_stable_decay"};
+inline constexpr std::string_view name_of(LrKind kind) { return lr_kind_names[static_cast<std::size_t>(kind)]; }
 
 enum class LrShape { Linear, Cosine, OneMinusSqrt, Log };
 inline constexpr std::array<std::string_view, 4> lr_shape_names{"linear", "cosine", "1-sqrt", "log"};
+inline constexpr std::string_view name_of(LrShape shape) { return lr_shape_names[static_cast<std::size_t>(shape)]; }
 
 /// How the peak follows the batch, in tokens (core/control/batch_rules.h).
 enum class BatchRule { None, Sqrt, Linear, Switch };
 inline constexpr std::array<std::string_view, 4> batch_rule_names{"none", "sqrt", "linear", "switch"};
+inline constexpr std::string_view name_of(BatchRule rule) { return batch_rule_names[static_cast<std::size_t>(rule)]; }
 
 struct LrSchedule {
     LrKind kind = LrKind::Cosine;
@@ -225,6 +249,9 @@ struct LrSchedule {
 
 enum class GuardDetector { Off, Sigma, Mad, ZClip };
 inline constexpr std::array<std::string_view, 4> guard_detector_names{"off", "sigma", "mad", "zclip"};
+inline constexpr std::string_view name_of(GuardDetector detector) {
+    return guard_detector_names[static_cast<std::size_t>(detector)];
+}
 
 /// The gradient guard (core/control/gradient_guard.h). Steps that are not finite are skipped in any case.
 struct Guard {
@@ -233,8 +260,8 @@ struct Guard {
     std::int64_t window = 128;  ///< samples that a new one is judged by
     std::int64_t warmup = 25;   ///< samples before the first is judged
     double threshold = 0;       ///< in deviations; 0: the detector's usual one
-    bool loss_spikes = true;    ///< the loss is judged likewise
-    /// What an anomaly leads to; one that goes on leads to the next that is on.
+    bool loss_spikes = true;    ///< the loss is judged in the same way
+    /// The ladder of actions: an anomaly leads to the first action that is on, an anomaly that goes on to the next.
     bool clip = false;
     bool skip = false;
     bool cut_lr = false;
@@ -258,7 +285,7 @@ struct Training {
     std::int64_t seed = 1;
     std::int64_t bucket_mib = 25;         ///< gradient bucket for the overlapped all-reduce
     std::int64_t all_reduce_group = 0;    ///< ranks a group of the two-level all-reduce; 0: flat
-    std::int64_t threads = 1;             ///< CPU threads a rank
+    std::int64_t threads = 1;             ///< CPU threads per rank
     std::int64_t layer_norms_every = 10;  ///< steps between per-layer gradient norms; 0: never
     std::int64_t validate_every = 50;     ///< 0: never
     std::int64_t sample_every = 100;      ///< steps between samples of generated text; 0: never
@@ -299,8 +326,8 @@ struct Plan {
     ExportSettings exports;
     Adapter adapter;
 
-    /// The document it was read from: keys that this version does not know are written back by to_json().
-    Json source = Json::object();
+    /// The document that the plan was read from: to_json() writes back keys that this version does not know.
+    KeptJson source;
 
     /// Compares what the plan means, not the document it came from.
     bool operator==(const Plan& other) const;

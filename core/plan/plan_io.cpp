@@ -2,6 +2,7 @@
 #include "core/plan/plan_io.h"
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/presets.h"
 
@@ -71,7 +72,7 @@ bool Plan::operator==(const Plan& other) const {
 }
 
 Result<LoadedPlan> plan_from_json(const Json& json, const std::string& what) {
-    if (Result<void> version = require_version(json, what); !version) return tl::unexpected(version.error());
+    PLIMSOLL_CHECK(require_version(json, what));
     LoadedPlan loaded;
     if (const std::string name = preset_of(json); !name.empty()) {
         Result<Model> preset = model_preset(name);
@@ -94,7 +95,7 @@ Result<LoadedPlan> load_plan(const std::filesystem::path& path) {
 }
 
 Json to_json(const Plan& plan) {
-    Json json = plan.source.is_object() ? plan.source : Json::object();
+    Json json = plan.source->is_object() ? *plan.source : Json::object();
     json["plimsoll"] = plan_version;
     JsonWriter writer(json);
     Plan copy = plan;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be said about the plan document, made from the field list: JSON Schema, field list, reference page.
+#include "core/plan/plan_schema.h"
+#include "core/base/json.h"
 #include "core/plan/json_fields.h"
-#include "core/plan/plan_io.h"
 
 namespace plimsoll {
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <system_error>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/parameters.h"
@@ -28,13 +29,12 @@ std::map<std::string, fs::path> json_files(const fs::path& folder) {
 }
 
 Result<Model> read_model(const std::string& name, const fs::path& path) {
-    const Result<Json> json = read_json(path);
-    if (!json) return tl::unexpected(json.error());
-    if (!json->is_object() || json->value("plimsoll_model", Json()) != Json(1)) {
+    PLIMSOLL_TRY(const Json json, read_json(path));
+    if (!json.is_object() || json.value("plimsoll_model", Json()) != Json(1)) {
         return bad_input("{} is not a model preset: \"plimsoll_model\": 1 is missing", path.string());
     }
     Model model;
-    JsonReader reader(*json, {"plimsoll_model"});
+    JsonReader reader(json, {"plimsoll_model"});
     visit_fields(reader, model);
     const auto notes = reader.finish();
     if (!notes) return bad_input("{}: {}", path.string(), notes.error().message);

@@ -9,7 +9,8 @@
 
 namespace plimsoll {
 
-/// Whether check_plan lets layout.recompute mlp pass: it knows norms before the sublayers and plain matrices alone.
+/// Whether check_plan() accepts layout.recompute mlp, which supports only norms before the sublayers and plain
+/// matrices.
 inline bool knows_recompute_mlp(const Plan& plan) {
     return plan.model.norm_placement == NormPlacement::Pre && !plan.model.qk_norm && plan.adapter.rank == 0;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // "layout.dp=4": one field of a plan by its dotted key.
+#include "core/plan/settings.h"
+
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/json_fields.h"
-#include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
 
 namespace plimsoll {
@@ -52,7 +55,7 @@ Result<void> apply(Plan& plan, const std::string& setting) {
 
     JsonReader reader(document, {}, value);
     visit_fields(reader, plan);
-    if (const auto notes = reader.finish(); !notes) return tl::unexpected(notes.error());
+    PLIMSOLL_CHECK(reader.finish());
     if (key == "model.preset" && !plan.model.preset.empty()) {
         Result<Model> preset = model_preset(plan.model.preset);
         if (!preset) return bad_input("model.preset: {}", preset.error().message);
@@ -66,7 +69,7 @@ Result<void> apply(Plan& plan, const std::string& setting) {
 Result<Plan> with_settings(const Plan& plan, const std::vector<std::string>& settings) {
     Plan changed = plan;
     for (const std::string& setting : settings) {
-        if (Result<void> applied = apply(changed, setting); !applied) return tl::unexpected(applied.error());
+        PLIMSOLL_CHECK(apply(changed, setting));
     }
     return changed;
 }

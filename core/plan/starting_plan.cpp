@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a person typed to a plan: a file, a plan preset, or a model preset with hardware that it fits on.
+#include "core/plan/starting_plan.h"
+
 #include <algorithm>
 #include <system_error>
 
 #include "core/base/nearest.h"
-#include "core/plan/gpu.h"
+#include "core/base/units.h"
 #include "core/plan/parameters.h"
-#include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 
 namespace plimsoll {

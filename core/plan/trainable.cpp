@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/adapter.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 
 namespace plimsoll {
 
@@ -22,7 +22,7 @@ Result<void> trainable_model(const Plan& plan) {
     }
     if (model.activation != Activation::Gelu && model.activation != Activation::SwiGlu) {
         return bad_input("this version trains the activations gelu and swiglu, not {}: set model.activation",
-                         activation_names[static_cast<std::size_t>(model.activation)]);
+                         name_of(model.activation));
     }
     if (model.vocab_size < byte_tokens) {
         return bad_input(
@@ -40,8 +40,7 @@ Result<void> trainable_layout(const Plan& plan) {
     const Layout& layout = plan.layout;
     if (layout.zero_stage > most_zero_stage(plan)) {
         return bad_input(
-            "this version trains adapters under layout.zero_stage 0 to 2 (estimate and export know 3): set it to 2, "
-            "and "
+            "this version trains adapters under layout.zero_stage 0 to 2 (estimate and export know 3): set it to 2, and "
             "split the weights with layout.tp or layout.pp where they do not fit");
     }
     const std::int64_t pieces = 2 * layout.cp, length = plan.data.sequence_length;
@@ -61,7 +60,7 @@ Result<void> enough_here(const Cluster& cluster) {
             "`plimsoll-worker DIR` on each with torchrun --no-python or srun",
             cluster.nodes);
     }
-    if (cluster.gpu == "cpu") return {};
+    if (cluster.on_cpu()) return {};
     const Machine machine = probe_machine();
     const auto found = static_cast<std::int64_t>(machine.gpus.size());
     if (found >= cluster.gpus_per_node) return {};

@@ -40,7 +40,7 @@ bool better(Objective objective, const LayoutPoint& a, const LayoutPoint& b) {
 void Ranking::add(const LayoutPoint& point) {
     if (keep_ == 0) return;
     const auto less = [&](const LayoutPoint& a, const LayoutPoint& b) { return better(objective_, a, b); };
-    // Threads hand over what they have heard of from others as well.
+    // Threads also hand over points that they got from other threads.
     const auto same = [&](const LayoutPoint& other) { return !less(point, other) && !less(other, point); };
     if (!wants(rank_key(objective_, point.gpus, point.step, point.peak)) || std::ranges::any_of(points_, same)) return;
     if (points_.size() == keep_) {
@@ -81,7 +81,7 @@ bool Front::beaten(std::int64_t gpus, Seconds step, Bytes peak) const {
 
 void Front::add(const LayoutPoint& point) {
     const auto covers = [&](const LayoutPoint& other) {
-        // Of equals the one with fewer GPUs, then the first in the total order stays.
+        // Among equal points the one with fewer GPUs stays, then the first in the total order.
         if (other.step > point.step || other.peak > point.peak) return false;
         if (other.step < point.step || other.peak < point.peak || other.gpus < point.gpus) return true;
         return !better(Objective::Time, point, other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a search: the best by the objective, and the Pareto front over memory, time and GPUs.
+// The results that a search keeps: the best layouts by the objective, and the Pareto front over memory, time and GPUs.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// A layout with what it comes to.
+/// A layout with its GPUs, step time and peak.
 struct LayoutPoint {
     Layout layout;
     std::int64_t gpus = 1;
@@ -20,7 +20,7 @@ struct LayoutPoint {
     Bytes peak = 0;
 };
 
-/// What the objective puts first, then second and third: smaller is better.
+/// The quantities by which an objective ranks a layout, the most important first; smaller is better.
 struct RankKey {
     double first = 0, second = 0, third = 0;
     auto operator<=>(const RankKey&) const = default;
@@ -35,7 +35,7 @@ class Ranking {
 public:
     Ranking(Objective objective, std::size_t keep) : objective_(objective), keep_(keep) {}
 
-    /// Whether a point of that key could still come in.
+    /// Whether a point with that key could still enter the ranking.
     bool wants(const RankKey& key) const { return points_.size() < keep_ || key <= worst_; }
     void add(const LayoutPoint& point);
     void add(const Ranking& other);
@@ -49,11 +49,11 @@ private:
     RankKey worst_;
 };
 
-/// Points that no other one beats or equals in memory and time with no more GPUs.
+/// The points that no other point beats or equals in both memory and time with as many GPUs or fewer.
 class Front {
 public:
-    /// Whether a point of that time and memory, or any beyond it in both, is beaten already: some other one with no
-    /// more GPUs is faster and no larger.
+    /// Whether some point with no more GPUs is faster than `step` and needs no more than `peak`; then every layout at
+    /// least that slow and that large is beaten as well.
     bool beaten(std::int64_t gpus, Seconds step, Bytes peak) const;
     void add(const LayoutPoint& point);
     void add(const Front& other);
@@ -61,7 +61,7 @@ public:
     std::vector<LayoutPoint> sorted() const;
 
 private:
-    using Stairs = std::map<Seconds, LayoutPoint>;  ///< the longer, the leaner
+    using Stairs = std::map<Seconds, LayoutPoint>;  ///< the longer the step, the smaller the peak
     static bool beaten(const Stairs& stairs, Seconds step, Bytes peak);
     std::map<std::int64_t, Stairs> by_gpus_;
 };

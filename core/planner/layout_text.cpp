@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/planner/layout_text.h"
+
 #include "core/plan/schedule_kind.h"
-#include "core/planner/planner.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {
@@ -17,8 +18,7 @@ std::string layout_words(const Layout& l) {
     if (l.offload_optimizer != Offload::None)
         words.push_back(fmt::format("optimizer on {}", l.offload_optimizer == Offload::Nvme ? "NVMe" : "host"));
     words.push_back(fmt::format("{} x {}", l.micro_batch, l.accumulation));
-    if (l.recompute != Recompute::None)
-        words.push_back(fmt::format("recompute {}", recompute_names[static_cast<std::size_t>(l.recompute)]));
+    if (l.recompute != Recompute::None) words.push_back(fmt::format("recompute {}", name_of(l.recompute)));
     return fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the best layout is not one step away from where it is.
+// Why the layouts one step away from the best one were not taken.
+#include "core/planner/neighbours.h"
+
 #include <algorithm>
 
 #include "core/estimate/estimate.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/schedule_kind.h"
-#include "core/planner/planner.h"
 #include "core/planner/space.h"
 
 namespace plimsoll {
@@ -19,7 +20,8 @@ struct Change {
     Layout layout;
 };
 
-/// The layout with dp and accumulation such that GPUs and global batch stay; nothing where they cannot.
+/// The layout with dp and accumulation changed so that GPUs and global batch stay the same; nothing where that is
+/// impossible.
 std::optional<Layout> refilled(Layout layout, std::int64_t gpus, std::int64_t batch) {
     const auto others = layout.tp * layout.pp * layout.cp;
     if (others < 1 || gpus % others != 0) return std::nullopt;
@@ -68,16 +70,14 @@ std::vector<Change> changes_of(const PlanRequest& request, const Candidate& best
         to.recompute = static_cast<Recompute>(i);
         if (to.recompute != Recompute::Full) to.recompute_every = 1;
         if (to.recompute == Recompute::None) to.recompute_stages = 0;
-        all.push_back({fmt::format("recomputation {} instead of {}", recompute_names[i],
-                                   recompute_names[static_cast<std::size_t>(from.recompute)]),
-                       to});
+        all.push_back({fmt::format("recomputation {} instead of {}", recompute_names[i], name_of(from.recompute)), to});
     }
     if (from.tp > 1) {
         Layout to = from;
         to.sequence_parallel = !from.sequence_parallel;
         all.push_back({from.sequence_parallel ? "no sequence parallelism" : "sequence parallelism", to});
     }
-    if (from.zero_stage > 0 && request.plan.cluster.gpu != "cpu") {
+    if (from.zero_stage > 0 && !request.plan.cluster.on_cpu()) {
         Layout to = from;
         const bool off = from.offload_optimizer == Offload::None;
         to.offload_optimizer = off ? Offload::Cpu : Offload::None;
@@ -86,7 +86,7 @@ std::vector<Change> changes_of(const PlanRequest& request, const Candidate& best
     return all;
 }
 
-/// The part of the time that grows most from one to the other.
+/// The part of the step's time that grows most between the two.
 std::string_view grown(const StepTime& from, const StepTime& to) {
     std::size_t most = 0;
     for (std::size_t i = 1; i < to.parts.size(); ++i)

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/planner/relax.h"
 #include "core/planner/search.h"
@@ -32,7 +32,7 @@ PlanResult result_of(const PlanRequest& request, const std::vector<Pool>& pools,
     return result;
 }
 
-/// What no layout can cure: the model, the data, the recipe, the GPU.
+/// Errors that no layout can cure: the model, the data, the recipe, the GPU.
 Result<void> plannable(const PlanRequest& request) {
     Plan plan = request.plan;
     const auto batch = global_batch_of(request);
@@ -101,16 +101,14 @@ Result<std::vector<Pool>> pools(const PlanRequest& request) {
     groups.insert(groups.end(), request.more.begin(), request.more.end());
     const auto share = 1 - request.headroom;
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        const auto hardware = hardware_of(groups[i], request.plan.numerics.dtype);
-        if (!hardware) return tl::unexpected(hardware.error());
-        const auto usable = usable_bytes(groups[i]);
-        if (!usable) return tl::unexpected(usable.error());
+        PLIMSOLL_TRY(const auto hardware, hardware_of(groups[i], request.plan.numerics.dtype));
+        PLIMSOLL_TRY(const auto usable, usable_bytes(groups[i]));
         const auto words =
             groups.size() == 1 ? std::string() : fmt::format("{} x {} alone", groups[i].world_size(), groups[i].gpu);
-        all.push_back({groups[i], *hardware, static_cast<Bytes>(share * static_cast<double>(*usable)), words});
+        all.push_back({groups[i], hardware, static_cast<Bytes>(share * static_cast<double>(usable)), words});
     }
     if (groups.size() < 2) return all;
-    // All of them as one cluster, whose ranks are as slow and small as the weakest.
+    // All clusters as one, whose ranks are as slow and small as the weakest.
     Pool both = all.front();
     std::int64_t gpus = 0;
     for (const auto& pool : all) {
@@ -142,17 +140,16 @@ Result<std::vector<Pool>> pools(const PlanRequest& request) {
 
 Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& progress,
                                 const std::atomic<bool>* cancel) {
-    if (auto fine = plannable(request); !fine) return tl::unexpected(fine.error());
-    const auto all = pools(request);
-    if (!all) return tl::unexpected(all.error());
+    PLIMSOLL_CHECK(plannable(request));
+    PLIMSOLL_TRY(const auto all, pools(request));
     const auto tell = [&](const Found& found) {
         Found ranked{found.ranking, {}, {}, found.counts};
-        progress(result_of(request, *all, ranked));
+        progress(result_of(request, all, ranked));
     };
-    const auto found = search(request, *all, progress ? SearchProgress(tell) : SearchProgress(), cancel);
-    auto result = result_of(request, *all, found);
-    if (all->size() > 1)
-        for (const auto& pool : *all) {
+    const auto found = search(request, all, progress ? SearchProgress(tell) : SearchProgress(), cancel);
+    auto result = result_of(request, all, found);
+    if (all.size() > 1)
+        for (const auto& pool : all) {
             const auto best = std::find_if(result.ranked.begin(), result.ranked.end(), [&](const Candidate& c) {
                 return c.cluster.gpu == pool.cluster.gpu && c.gpus() == pool.cluster.world_size();
             });
@@ -161,7 +158,7 @@ Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& 
                                        : fmt::format("{}: {} a step at best", pool.words, format_seconds(best->step)));
         }
     const bool cancelled = cancel && cancel->load();
-    if (result.ranked.empty() && !cancelled) relax(request, *all, result);
+    if (result.ranked.empty() && !cancelled) relax(request, all, result);
     return result;
 }
 

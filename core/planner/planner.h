@@ -15,7 +15,7 @@
 namespace plimsoll {
 
 struct Candidate {
-    Cluster cluster;  ///< the GPUs it takes: the plan's, or fewer
+    Cluster cluster;  ///< the GPUs that the layout takes: the plan's, or fewer
     Layout layout;
     Bytes peak = 0;  ///< of the fullest rank (estimate_memory)
     StepTime time;
@@ -28,20 +28,18 @@ struct Candidate {
     std::int64_t gpus() const { return cluster.world_size(); }
 };
 
-/// "dp 4, tp 8 + sp, pp 2 interleaved 1F1B x 3, ZeRO-1, 2 x 16, selective": what of a layout differs from the plainest.
-std::string layout_words(const Layout& layout);
 /// The plan with the candidate's GPUs and layout.
 Plan plan_of(const PlanRequest& request, const Candidate& candidate);
-/// Sets what the candidate takes in time, on that hardware.
+/// Sets the candidate's times on that hardware.
 void set_times(const PlanRequest& request, const Hardware& hardware, Candidate& candidate);
-/// What the request's tokens take with it.
+/// Time and cost of the request's tokens with the candidate.
 Budget budget_of(const PlanRequest& request, const Candidate& candidate);
 
-/// What binds when no layout is left, and the least that has to give way.
+/// The least change with which a layout fits, found when no layout does.
 struct Relaxation {
     std::string words;                   ///< "48 GPUs instead of 32", "global batch 96 instead of 100"
-    std::vector<std::string> settings;   ///< key=value of the plan, or empty where it is a choice of the request
-    std::optional<Candidate> candidate;  ///< the best layout with it
+    std::vector<std::string> settings;   ///< key=value of the plan; empty where the change is a choice of the request
+    std::optional<Candidate> candidate;  ///< the best layout after the change
 };
 
 /// Why a change of one dimension of the best layout was not taken.
@@ -53,8 +51,8 @@ struct Neighbour {
 
 struct SearchCounts {
     std::int64_t layouts = 0;    ///< possible layouts in the space
-    std::int64_t evaluated = 0;  ///< of them with memory and time computed
-    std::int64_t pruned = 0;  ///< of them ruled out by a bound: states alone beyond memory, or slower than the ranked
+    std::int64_t evaluated = 0;  ///< layouts whose memory and time were computed
+    std::int64_t pruned = 0;  ///< layouts ruled out by a bound: states alone exceed memory, or slower than the ranked
     std::int64_t fitting = 0;
     Seconds seconds = 0;
     int threads = 1;
@@ -64,37 +62,31 @@ struct PlanResult {
     std::vector<Candidate> ranked;  ///< best first by the objective, at most `keep`; all fit
     std::vector<Candidate> front;   ///< Pareto front over memory, step time and GPUs, by step time
     SearchCounts counts;
-    std::string binding;                  ///< empty when there is a layout; else the constraint that leaves nothing
+    std::string binding;                  ///< the constraint that leaves no layout; empty where there is a layout
     std::vector<Relaxation> relaxations;  ///< nearest first; only when nothing fits
     std::optional<Candidate> leanest;     ///< the layout of least memory, whether it fits or not
-    std::vector<std::string> notes;       ///< unequal GPUs, what was left out
+    std::vector<std::string> notes;       ///< on unequal GPUs, and on layouts that were left out
 };
 
-/// Called from the searching thread with what has been found so far (ranked and counts only), a few times a second and
-/// within the first 100 ms.
+/// Called from the searching thread with the results so far (ranked and counts only), a few times a second and within
+/// the first 100 ms.
 using PlanProgress = std::function<void(const PlanResult&)>;
 
 /// Searches dp x tp x sp x cp x pp x chunks x schedule x ep x ZeRO x micro-batch x recomputation x offload. Every
-/// possible layout is evaluated (PeakCounter, StepTimer), or ruled out by a bound that holds for it: its states alone
-/// are more than the card has, or it is slower than all that are kept and no leaner than the front. `cancel` ends it
-/// early with what there is. Error for a plan that is impossible whatever its layout, and for choices that no cluster
-/// or model of this kind can have.
+/// possible layout is evaluated (PeakCounter, StepTimer) or ruled out by a bound: its states alone exceed the card's
+/// memory, or it is slower than all kept layouts and no leaner than the front. `cancel` ends the search early with the
+/// results so far. Error for a plan that is impossible whatever its layout, and for choices that no cluster or model of
+/// this kind can have.
 Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& progress = {},
                                 const std::atomic<bool>* cancel = nullptr);
 
-/// One step away from `candidate` in each dimension, with the reason why it was not taken.
-std::vector<Neighbour> neighbours(const PlanRequest& request, const Candidate& candidate);
-
-/// What people are told for a model of this size, beside what the search found: "up to 7B one A100 80GB", "70B and up
-/// ZeRO-3", "bf16 from Ampere on", "a trillion parameters 64 x 8 x 16".
+/// Common advice for a model of this size, beside the search's results: "up to 7B one A100 80GB", "70B and up ZeRO-3",
+/// "bf16 from Ampere on", "a trillion parameters 64 x 8 x 16".
 struct Recommendation {
     std::string rule;
     std::string source;
-    bool holds = false;  ///< for this request's plan and best layout
+    bool holds = false;  ///< whether the advice suits this request's plan and best layout
     std::string why;     ///< with this plan's numbers
 };
-std::vector<Recommendation> recommendations(const PlanRequest& request, const PlanResult& result);
-
-Json to_json(const PlanRequest& request, const PlanResult& result);
 
 }  // namespace plimsoll

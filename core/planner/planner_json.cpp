@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/planner/planner.h"
+#include "core/planner/planner_json.h"
+#include "core/base/json.h"
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/recommendations.h"
 #include "core/planner/space.h"
 
 namespace plimsoll {
@@ -16,10 +20,10 @@ Json layout_json(const Layout& l) {
             {"zero_stage", l.zero_stage},
             {"micro_batch", l.micro_batch},
             {"accumulation", l.accumulation},
-            {"schedule", schedule_names[static_cast<std::size_t>(l.schedule)]},
+            {"schedule", name_of(l.schedule)},
             {"chunks", l.chunks},
-            {"recompute", recompute_names[static_cast<std::size_t>(l.recompute)]},
-            {"offload_optimizer", offload_names[static_cast<std::size_t>(l.offload_optimizer)]}};
+            {"recompute", name_of(l.recompute)},
+            {"offload_optimizer", name_of(l.offload_optimizer)}};
 }
 
 Json candidate_json(const Candidate& c) {
@@ -46,7 +50,7 @@ Json all_json(const std::vector<Candidate>& candidates) {
 }  // namespace
 
 Json to_json(const PlanRequest& request, const PlanResult& result) {
-    Json json{{"objective", objective_names[static_cast<std::size_t>(request.objective)]},
+    Json json{{"objective", name_of(request.objective)},
               {"global_batch", global_batch_of(request)},
               {"counts",
                {{"layouts", result.counts.layouts},

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are told for a model of this size, beside what the search found.
+// Common advice for a model of this size, beside the search's results.
+#include "core/planner/recommendations.h"
+
 #include <algorithm>
 
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
-#include "core/planner/planner.h"
+#include "core/planner/layout_text.h"
 
 namespace plimsoll {
 
@@ -69,14 +71,14 @@ std::vector<Recommendation> recommendations(const PlanRequest& request, const Pl
     const double billions = static_cast<double>(count_parameters(request.plan.model).total) / 1e9;
     by_size(request, result, billions, all);
     const auto& cluster = request.plan.cluster;
-    if (const auto gpu = find_gpu(cluster.gpu); gpu && cluster.gpu != "cpu") {
+    if (const auto gpu = find_gpu(cluster.gpu); gpu && !cluster.on_cpu()) {
         const bool bf16 = request.plan.numerics.dtype == Dtype::Bf16;
         if (is_ampere_or_later(*gpu))
-            all.push_back({"bf16 rather than fp16 from Ampere on", guide, bf16,
-                           bf16 ? "no loss scaling is needed: bf16 has fp32's range"
-                                : fmt::format("the {} has bf16 units; set numerics.dtype to bf16, which needs no loss "
-                                              "scaling",
-                                              gpu->name)});
+            all.push_back(
+                {"bf16 rather than fp16 from Ampere on", guide, bf16,
+                 bf16 ? "no loss scaling is needed: bf16 has fp32's range"
+                      : fmt::format("the {} has bf16 units; set numerics.dtype to bf16, which needs no loss scaling",
+                                    gpu->name)});
         else
             all.push_back({"bf16 rather than fp16 from Ampere on", guide, !bf16,
                            fmt::format("the {} has no bf16 units: fp16 with loss scaling", gpu->name)});

@@ -85,9 +85,9 @@ public:
     void more_nodes() {
         auto changed = request_;
         auto& cluster = changed.plan.cluster;
-        if (cluster.gpu == "cpu") return;
+        if (cluster.on_cpu()) return;
         const auto before = cluster.world_size();
-        // First a whole node, then twice as many each time.
+        // First a whole node, then twice the nodes each time.
         if (cluster.nodes == 1 && cluster.gpus_per_node < 8) {
             while (cluster.gpus_per_node < 8) {
                 cluster.gpus_per_node *= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search over layouts is asked.
+// The question that a search over layouts answers.
 #pragma once
 
 #include <array>
@@ -14,20 +14,23 @@ namespace plimsoll {
 
 enum class Objective { Time, Memory, Cost, FewestGpus };
 inline constexpr std::array<std::string_view, 4> objective_names{"time", "memory", "cost", "fewest-gpus"};
+inline constexpr std::string_view name_of(Objective objective) {
+    return objective_names[static_cast<std::size_t>(objective)];
+}
 
 /// Values that each dimension of a layout may take; an empty list: every value that the model and the cluster allow.
 struct Choices {
     std::vector<std::int64_t> tp, pp, cp, ep, zero_stage, micro_batch, chunks;
     std::vector<bool> sequence_parallel;
-    std::vector<Schedule> schedule;  ///< empty: all but zb-1p and zb-2p, whose lists have to be searched for
+    std::vector<Schedule> schedule;  ///< empty: all but zb-1p and zb-2p, which take a search of their own
     std::vector<Recompute> recompute;
     std::vector<Offload> offload_optimizer;  ///< empty: none and cpu; nvme needs layout.nvme_path
     bool operator==(const Choices&) const = default;
 };
 
 struct PlanRequest {
-    Plan plan;  ///< model, cluster, numerics, optimizer and data count; of its layout what no choice names
-                ///< (loss_chunks, split, …)
+    /// Model, cluster, numerics, optimizer, data, and the layout settings that no choice names (loss_chunks, split, …).
+    Plan plan;
     std::vector<Cluster> more;      ///< further nodes with other GPUs than the plan's
     std::int64_t global_batch = 0;  ///< sequences a step; 0: the plan's
     Objective objective = Objective::Time;

@@ -23,10 +23,10 @@ Seconds since(Clock::time_point start) { return std::chrono::duration<double>(Cl
 struct Work {
     std::size_t pool = 0;
     Division division;
-    Seconds at_least = 0;  ///< of one of its micro-batches
+    Seconds at_least = 0;  ///< bound on the time with one of the division's micro-batches
 };
 
-/// What threads share.
+/// State that the threads share.
 struct Shared {
     const PlanRequest& request;
     const std::vector<Pool>& pools;
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    /// What of a layout bounds its time: everything but schedule, ZeRO and offload.
+    /// The settings of a layout that bound its time: all but schedule, ZeRO and offload.
     struct Shape {
         bool sequence_parallel = false;
         std::int64_t micro_batch = 1, accumulation = 1;
@@ -121,7 +121,7 @@ private:
                     if (!schedule_possible(schedule, work.division.pp, shape.accumulation)) continue;
                     ++own_.counts.layouts;
                     const bool hopeful = !hopeless(work, shape.at_least, states);
-                    // As long as nothing fits, the leanest layout counts.
+                    // As long as nothing fits, the leanest layout is wanted.
                     if (!hopeful || (states > pool.usable && (any_fits() || leaner_known(states)))) {
                         ++own_.counts.pruned;
                         continue;
@@ -135,7 +135,7 @@ private:
     bool any_fits() const { return own_.counts.fitting + known_fitting_ > 0; }
     bool leaner_known(Bytes peak) const { return own_.leanest && own_.leanest->peak <= peak; }
 
-    /// Whether a layout of at least that time and memory can neither be ranked nor lie on the front.
+    /// Whether every layout with at least that time and memory can neither be ranked nor lie on the front.
     bool hopeless(const Work& work, Seconds step, Bytes peak) const {
         return !own_.ranking.wants(rank_key(request_.objective, work.division.gpus, step, peak)) &&
                own_.front.beaten(work.division.gpus, step, peak);
@@ -169,13 +169,13 @@ private:
         if (ranked) own_.ranking.add(point);
     }
 
-    /// Keeps the leanest layout of those that do not fit: what to say when nothing does.
+    /// Keeps the leanest layout that does not fit, which is the answer when nothing fits.
     void lean(const Work& work, const Layout& layout, Seconds step, Tools& tools) {
         const Bytes peak = tools.peaks.fullest(layout);
         if (!leaner_known(peak)) own_.leanest = LayoutPoint{layout, work.division.gpus, work.pool, step, peak};
     }
 
-    /// Gives what was found to all, at most ten times a second.
+    /// Merges this thread's results into the shared ones, at most ten times a second.
     void hand_over(bool last) {
         const Seconds now = since(shared_.start);
         if (!last && now - handed_ < 0.1 && handed_ > 0) return;
@@ -190,7 +190,7 @@ private:
         all.counts.pruned += own_.counts.pruned;
         all.counts.fitting += own_.counts.fitting;
         all.counts.seconds = now;
-        // What all have found rules out more than what one has.
+        // The results of all threads rule out more than those of one.
         own_ = all;
         own_.counts = {};
         known_fitting_ = all.counts.fitting;
@@ -203,7 +203,7 @@ private:
     Found own_;
     std::map<std::size_t, std::unique_ptr<Tools>> tools_;
     Seconds handed_ = 0;
-    std::int64_t known_fitting_ = 0;  ///< of all threads, as last heard
+    std::int64_t known_fitting_ = 0;  ///< layouts of all threads that fit, as last merged
 };
 
 std::vector<Work> work_of(const PlanRequest& request, const std::vector<Pool>& pools) {
@@ -220,7 +220,7 @@ std::vector<Work> work_of(const PlanRequest& request, const std::vector<Pool>& p
                 Layout layout = request.plan.layout;
                 layout.tp = division.tp, layout.pp = division.pp, layout.cp = division.cp, layout.dp = division.dp;
                 layout.ep = division.ep, layout.sequence_parallel = false;
-                // Some micro-batch in the middle stands for all: only the order depends on it.
+                // A micro-batch from the middle is good enough: only the order depends on it.
                 layout.micro_batch = micro_batches[std::min<std::size_t>(1, micro_batches.size() - 1)];
                 layout.accumulation = batch / division.dp / layout.micro_batch;
                 all.push_back({i, division, times.at_least(layout)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search itself: every possible layout is evaluated, or ruled out by a bound.
+// The search: every possible layout is evaluated, or ruled out by a bound.
 #pragma once
 
 #include <atomic>
@@ -11,30 +11,30 @@
 
 namespace plimsoll {
 
-/// GPUs to plan on: one of the request's clusters, or several as one whose ranks are all as slow and small as the
-/// weakest.
+/// GPUs to plan on: one of the request's clusters, or several counted as one cluster whose ranks are all as slow and
+/// small as the weakest.
 struct Pool {
     Cluster cluster;
     Hardware hardware;
-    Bytes usable = 0;   ///< by a rank, less the request's headroom
+    Bytes usable = 0;   ///< usable memory of a rank, less the request's headroom
     std::string words;  ///< empty: the plan's own cluster
 };
 Result<std::vector<Pool>> pools(const PlanRequest& request);
 
-/// The point with its GPUs and times.
+/// The layout of the point with its GPUs and times.
 Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const LayoutPoint& point);
 
 struct Found {
     Ranking ranking;
     Front front;
-    std::optional<LayoutPoint> leanest;  ///< of those that do not fit
+    std::optional<LayoutPoint> leanest;  ///< the leanest layout that does not fit
     SearchCounts counts;
 };
 
 using SearchProgress = std::function<void(const Found&)>;
 
-/// Threads take divisions from one list, those of the shortest bound first. The result does not depend on their number
-/// nor on time, except when cancelled.
+/// Threads take divisions from one list, in the order of their bounds, shortest first. The result depends neither on
+/// the number of threads nor on time, except when cancelled.
 Found search(const PlanRequest& request, const std::vector<Pool>& pools, const SearchProgress& progress,
              const std::atomic<bool>* cancel);
 

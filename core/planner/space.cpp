@@ -99,7 +99,7 @@ std::vector<ScheduleChoice> schedule_choices(const PlanRequest& request, const D
 std::vector<ZeroChoice> zero_choices(const PlanRequest& request, const Division& division) {
     const auto& choices = request.choices;
     std::vector<ZeroChoice> all;
-    const bool cpu = request.plan.cluster.gpu == "cpu";
+    const bool cpu = request.plan.cluster.on_cpu();
     for (std::int64_t stage = 0; stage <= (division.pp > 1 ? 1 : most_zero_stage(request.plan)); ++stage) {
         if (!allowed(choices.zero_stage, stage)) continue;
         for (const auto offload : {Offload::None, Offload::Cpu, Offload::Nvme}) {
@@ -127,7 +127,7 @@ std::vector<bool> sequence_choices(const PlanRequest& request, const Division& d
     const bool splits = division.tp > 1 && request.plan.data.sequence_length % (division.cp * division.tp) == 0;
     for (const bool on : {false, true})
         if ((!on || splits) && allowed(request.choices.sequence_parallel, on)) all.push_back(on);
-    // A choice of sequence parallelism alone says nothing about layouts without tensor parallelism.
+    // Without tensor parallelism, a choice of sequence parallelism excludes nothing.
     if (all.empty() && division.tp == 1) all.push_back(false);
     return all;
 }

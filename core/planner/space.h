@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layouts there are.
+// The layouts that are possible.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// One way to divide the GPUs; what else a layout says is chosen within it.
+/// One way to divide the GPUs; the rest of the layout is chosen within it.
 struct Division {
     std::int64_t gpus = 1;
     std::int64_t tp = 1, pp = 1, cp = 1, ep = 1, dp = 1;
@@ -31,13 +31,15 @@ std::vector<std::int64_t> gpu_counts(const Cluster& cluster, bool fewer);
 
 /// Divisions of `gpus` that the model, the batch and the choices allow; check_plan's rules on ranks hold for each.
 std::vector<Division> divisions(const PlanRequest& request, std::int64_t gpus, std::int64_t global_batch);
-/// What a division leaves open. Chunks: those that give every rank as many layers, up to one layer a stage.
+/// Schedules and chunks that a division leaves open. Numbers of chunks are those that give every rank as many layers,
+/// up to one layer a stage.
 std::vector<ScheduleChoice> schedule_choices(const PlanRequest& request, const Division& division);
 std::vector<ZeroChoice> zero_choices(const PlanRequest& request, const Division& division);
 std::vector<std::int64_t> micro_batch_choices(const PlanRequest& request, const Division& division,
                                               std::int64_t global_batch);
 std::vector<bool> sequence_choices(const PlanRequest& request, const Division& division);
-/// Without a limit all but selective under flash attention, which holds no scores: it would drop the log-sum-exp alone.
+/// Without a limit all modes but selective under flash attention: flash attention keeps no scores, so selective would
+/// drop the log-sum-exp alone.
 std::vector<Recompute> recompute_choices(const PlanRequest& request);
 
 /// Whether the schedule can run so many micro-batches on so many ranks.
@@ -46,7 +48,7 @@ bool schedule_possible(const ScheduleChoice& choice, std::int64_t pp, std::int64
 /// Every layout of the space, in the search's order, for tests and small clusters.
 std::vector<Layout> all_layouts(const PlanRequest& request, std::int64_t gpus);
 
-/// The plan's layout with what the division and the choices say.
+/// The plan's layout with the values of the division and the choices.
 Layout layout_of(const PlanRequest& request, const Division& division, const ScheduleChoice& schedule,
                  const ZeroChoice& zero, bool sequence_parallel, std::int64_t micro_batch, std::int64_t global_batch,
                  Recompute recompute);

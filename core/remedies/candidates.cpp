@@ -108,12 +108,11 @@ void List::sharding() {
 }
 
 void List::offload() {
-    if (plan_.cluster.gpu == "cpu") return;
+    if (plan_.cluster.on_cpu()) return;
     const auto least = layout_.pp > 1 ? 1 : 2;
     if (layout_.offload_optimizer == Offload::None)
         add("Optimizer in host memory", with_stage(least, "layout.offload_optimizer=cpu"),
-            "states and masters wait in host memory, where the update runs; gradients go down and parameters come up "
-            "over PCIe",
+            "states and masters wait in host memory, where the update runs; gradients go down and parameters come up over PCIe",
             "ZeRO-Offload (Ren et al. 2021)");
     if (layout_.offload_parameters == Offload::None && layout_.pp == 1 && !adapts(plan_))
         add("Parameters in host memory", with_stage(3, "layout.offload_parameters=cpu"),
@@ -139,13 +138,12 @@ void List::kernels() {
 void List::dtypes() {
     const Numerics& numerics = plan_.numerics;
     const auto gpu = find_gpu(plan_.cluster.gpu);
-    const bool bf16 = plan_.cluster.gpu == "cpu" || (gpu && gpu->bf16_tflops > 0);
+    const bool bf16 = plan_.cluster.on_cpu() || (gpu && gpu->bf16_tflops > 0);
     if (numerics.dtype == Dtype::Fp32)
         add_inexact(
             bf16 ? "bf16 with fp32 masters" : "fp16 with fp32 masters",
             {bf16 ? "numerics.dtype=bf16" : "numerics.dtype=fp16"},
-            "activations in two bytes; parameters 2 B + 2 B gradient + 4 B master in place of 4 B + 4 B. Rounding "
-            "changes",
+            "activations in two bytes; parameters 2 B + 2 B gradient + 4 B master in place of 4 B + 4 B. Rounding changes",
             "Micikevicius et al. 2018");
     if (numerics.fp32_gradients && numerics.dtype != Dtype::Fp32)
         add_inexact("Gradients in the weights' dtype", {"numerics.fp32_gradients=false"},

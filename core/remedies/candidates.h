@@ -17,8 +17,9 @@ struct PlanChange {
     bool exact = true;  ///< sums and their rounding stay as they are
 };
 
-/// In the order of docs: recomputation, batch, sharding, offload, kernels, dtypes, parallelism. The global batch, the
-/// sequence and the cluster stay. Some may be impossible: check_plan says so after with_settings.
+/// Changes in the order of docs: recomputation, batch, sharding, offload, kernels, dtypes, parallelism. The global
+/// batch, the sequence and the cluster stay. Some changes may be impossible, which check_plan finds after
+/// with_settings.
 std::vector<PlanChange> candidates(const Plan& plan);
 
 }  // namespace plimsoll

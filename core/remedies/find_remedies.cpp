@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/remedies/find_remedies.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/remedies/candidates.h"
-#include "core/remedies/remedies.h"
+#include "core/remedies/why_not.h"
 #include "core/step_time/step_timer.h"
 
 namespace plimsoll {

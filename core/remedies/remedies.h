@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll {
@@ -17,34 +18,22 @@ namespace plimsoll {
 struct Remedy {
     std::string name;                   ///< "ZeRO-3"
     std::vector<std::string> settings;  ///< for with_settings: "layout.zero_stage=3"
-    std::vector<std::string> parts;     ///< names of the remedies it is made of; empty: one change
+    std::vector<std::string> parts;     ///< names of the remedies in a set; empty: one change
     Bytes saves = 0;                    ///< on the fullest rank: the plan's estimate less the changed plan's
     Bytes total = 0;                    ///< of the changed plan's fullest rank
     Bytes host = 0;                     ///< more host memory a rank
     double slowdown = 0;                ///< of a step's time by StepTimer: 0.33 is a third more, below 0 is faster
-    bool fits = false;                  ///< the changed plan
-    bool exact = true;                  ///< the training's arithmetic stays; false: it is rounded otherwise
+    bool fits = false;                  ///< whether the changed plan fits
+    bool exact = true;                  ///< the training's arithmetic stays; false: rounding changes
     std::string reason;                 ///< where the memory and the time come from
     std::string source;
 };
 
 struct Remedies {
-    std::string why;              ///< sentences: how much it is, what dominates and what that is made of
-    std::vector<Remedy> changes;  ///< those that fit first, least time lost first; then most bytes for the time
-    std::optional<Remedy> set;    ///< of a plan that does not fit: the cheapest set of changes found that makes it fit
-    Bytes least = 0;              ///< the fullest rank with everything the search tried: what no set here goes below
+    std::string why;              ///< sentences: the memory needed, what dominates it and what that consists of
+    std::vector<Remedy> changes;  ///< changes that fit first, least time lost first; then most bytes for the time
+    std::optional<Remedy> set;    ///< for a plan that does not fit: the cheapest set found with which it fits
+    Bytes least = 0;  ///< the fullest rank with everything the search tried: no set of these changes needs less
 };
-
-/// All single changes that are legal (check_plan) and save something, and, when the plan does not fit, a set of them
-/// that does, found greedily and then thinned out, with changes of the rounding only where nothing else helps.
-/// What would take more than 4 TiB of a node's host memory is left out. Every
-/// figure comes from estimating the changed plan. `estimate` is the plan's own.
-Remedies find_remedies(const Plan& plan, const MemoryEstimate& estimate);
-
-/// "Needs 112 GiB …": what dominates the fullest rank and why.
-std::string why_words(const Plan& plan, const MemoryEstimate& estimate);
-
-/// "why", "remedies" and "set" of `plimsoll estimate --json`.
-Json to_json(const Remedies& remedies);
 
 }  // namespace plimsoll

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/remedies/remedies.h"
+#include "core/remedies/remedies_json.h"
+#include "core/base/json.h"
+#include "core/estimate/estimate_json.h"
 
 namespace plimsoll {
 

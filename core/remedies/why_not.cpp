@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/remedies/why_not.h"
+
 #include <algorithm>
 #include <vector>
-
-#include "core/remedies/remedies.h"
 
 namespace plimsoll {
 
@@ -55,8 +55,8 @@ std::string largest_term(const RankMemory& rank, Category category) {
         if (term.category == category && (largest == nullptr || term.bytes > largest->bytes)) largest = &term;
     return largest == nullptr
                ? std::string()
-               : fmt::format("{} are {}, the most of it {} ({}).", category_names[static_cast<std::size_t>(category)],
-                             format_bytes(rank.of(category)), largest->name, format_bytes(largest->bytes));
+               : fmt::format("{} are {}, the most of it {} ({}).", name_of(category), format_bytes(rank.of(category)),
+                             largest->name, format_bytes(largest->bytes));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/run/detached.h"
+
 #include <system_error>
 
 #include "core/run/process.h"
-#include "core/run/supervisor.h"
 
 namespace plimsoll {
 
@@ -11,13 +12,12 @@ namespace fs = std::filesystem;
 Result<void> start_detached(const RunFolder& run, const fs::path& program) {
     std::error_code error;
     fs::create_directories(run.log_path(-1).parent_path(), error);
-    const auto log = LogFile::open(run.log_path(-1));
-    if (!log) return tl::unexpected(log.error());
+    PLIMSOLL_TRY(const auto log, LogFile::open(run.log_path(-1)));
     ProcessOptions options;
     options.arguments = {program.string(), "supervise", run.path().string()};
-    options.out = options.err = log->fd.get();
+    options.out = options.err = log.fd.get();
     options.own_session = true;
-    if (const auto started = Process::start(options); !started) return tl::unexpected(started.error());
+    PLIMSOLL_CHECK(Process::start(options));
     return {};
 }
 

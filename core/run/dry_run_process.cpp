@@ -20,9 +20,8 @@ Result<Json> run_dry(const Plan& plan, const DryRunRequest& request) {
     add("--timeline", request.timeline.string());
     add("--memory-trace", request.trace.string());
     if (request.all_micro_batches) arguments.emplace_back("--all-micro-batches");
-    const auto figures = ask_worker(arguments, input.dump(), "a dry run", request.worker);
-    if (!figures) return tl::unexpected(figures.error());
-    return parse_json(*figures, "the dry run's figures");
+    PLIMSOLL_TRY(const auto figures, ask_worker(arguments, input.dump(), "a dry run", request.worker));
+    return parse_json(figures, "the dry run's figures");
 }
 
 }  // namespace plimsoll

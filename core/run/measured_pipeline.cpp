@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/json.h"
 #include "core/schedule/timeline_sums.h"
 
 namespace plimsoll {
@@ -85,17 +86,16 @@ Result<bool> PipelineRecords::poll() {
     bool any = false;
     for (auto& stage : stages_) {
         do {
-            const auto batch = stage.reader.poll();
-            if (!batch) return tl::unexpected(batch.error());
-            if (batch->replaced) stage.steps.clear();
-            if (batch->fork) stage.steps.erase(stage.steps.lower_bound(*batch->fork), stage.steps.end());
-            for (const auto& event : batch->events) {
+            PLIMSOLL_TRY(const auto batch, stage.reader.poll());
+            if (batch.replaced) stage.steps.clear();
+            if (batch.fork) stage.steps.erase(stage.steps.lower_bound(*batch.fork), stage.steps.end());
+            for (const auto& event : batch.events) {
                 if (event.kind != "pipeline" || !event.details.is_object()) continue;
                 stage.steps[event.step] = event.details;
                 any = true;
             }
             while (stage.steps.size() > kept_steps) stage.steps.erase(stage.steps.begin());
-            if (batch->empty()) break;
+            if (batch.empty()) break;
         } while (!stage.reader.at_end());
     }
     return any;
@@ -118,10 +118,9 @@ Result<Timeline> PipelineRecords::timeline(const PipelineSchedule& schedule, std
         const auto& steps = stages_[static_cast<std::size_t>(rank)].steps;
         const auto found = steps.find(step);
         if (found == steps.end()) return bad_input("rank {} of the pipeline recorded nothing of step {}", rank, step);
-        auto record = read_rank(found->second, schedule, rank);
-        if (!record) return tl::unexpected(record.error());
-        if (!record->ops.empty()) first = std::min(first, record->origin + record->ops.front().start);
-        records.push_back(*std::move(record));
+        PLIMSOLL_TRY(auto record, read_rank(found->second, schedule, rank));
+        if (!record.ops.empty()) first = std::min(first, record.origin + record.ops.front().start);
+        records.push_back(std::move(record));
     }
     std::vector<std::vector<TimedOp>> ranks;
     for (auto& record : records) {

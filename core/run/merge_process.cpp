@@ -7,9 +7,8 @@
 namespace plimsoll {
 
 Result<void> merge_adapter(const Plan& plan, const std::filesystem::path& adapter, const std::filesystem::path& out) {
-    const auto merged = ask_worker({"--merge", adapter.string(), "--out", out.string()}, to_json(plan).dump(),
-                                   "adding an adapter to its model");
-    if (!merged) return tl::unexpected(merged.error());
+    PLIMSOLL_CHECK(ask_worker({"--merge", adapter.string(), "--out", out.string()}, to_json(plan).dump(),
+                              "adding an adapter to its model"));
     return {};
 }
 

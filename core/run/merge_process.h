@@ -11,7 +11,7 @@ namespace plimsoll {
 
 /// Makes the folder `out` with the plan's model (model.weights, or its initial weights) and the adapter of the folder
 /// `adapter` added to it: model.safetensors and config.json, as a checkpoint has them. Error: the worker's sentence;
-/// nothing is left then.
+/// then no folder is left.
 Result<void> merge_adapter(const Plan& plan, const std::filesystem::path& adapter, const std::filesystem::path& out);
 
 }  // namespace plimsoll

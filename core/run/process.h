@@ -37,28 +37,29 @@ private:
 struct ProcessOptions {
     std::vector<std::string> arguments;                            ///< the program's path first
     std::vector<std::pair<std::string, std::string>> environment;  ///< over the parent's
-    int in = -1, out = -1, err = -1;                               ///< descriptors to use; -1: /dev/null
-    bool dies_with_parent = true;                                  ///< SIGKILL when the thread that started it ends
-    bool own_session = false;  ///< setsid() and a second fork: it outlives the parent and is nobody's zombie
+    int in = -1, out = -1, err = -1;                               ///< descriptors for the child; -1: /dev/null
+    bool dies_with_parent = true;  ///< SIGKILL when the thread that started the process ends
+    bool own_session = false;  ///< setsid() and a second fork: the process outlives the parent and is nobody's zombie
 };
 
 /// A file that output is appended to.
 struct LogFile {
     UniqueFd fd;
-    std::uint64_t size = 0;  ///< when it was opened: what is behind it is new
+    std::uint64_t size = 0;  ///< at opening: bytes behind it are new
     static Result<LogFile> open(const std::filesystem::path& path);
 };
 
 /// How a process ended.
 struct ProcessEnd {
     int code = 0;
-    int signal = 0;  ///< 0: it ended by itself, with `code`
+    int signal = 0;  ///< 0: the process ended by itself, with `code`
     bool good() const { return signal == 0 && code == 0; }
 };
 
 class Process {
 public:
-    /// Error when the program cannot be executed. pid() of one with own_session is 0: it is on its own.
+    /// Error when the program cannot be executed. pid() of a process with own_session is 0: the parent does not control
+    /// it.
     static Result<Process> start(const ProcessOptions& options);
 
     Process(Process&& other) noexcept { *this = std::move(other); }
@@ -68,9 +69,9 @@ public:
     pid_t pid() const { return pid_; }
     /// Readable once the process has ended (for poll); -1 where the kernel lacks pidfd_open.
     int pid_fd() const { return pid_fd_.get(); }
-    /// Reaps it when it has ended, and kills what it left behind in its group.
+    /// Reaps the process when it has ended, and kills the processes that it left behind in its group.
     std::optional<ProcessEnd> end();
-    /// To the whole group, so that what the process started goes as well.
+    /// Sends the signal to the whole group, so that the process's own children get it as well.
     void signal(int number) const;
     void kill_and_wait();
 

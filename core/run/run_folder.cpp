@@ -9,9 +9,11 @@
 #include <cmath>
 #include <system_error>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
-#include "core/run/clock.h"
+#include "core/plan/plan_schema.h"
 #include "core/run/run_lock.h"
 
 namespace plimsoll {
@@ -131,16 +133,14 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
                          run.path().string());
     }
     if (taken) {
-        const auto recorded = run.plan();
-        if (!recorded) return tl::unexpected(recorded.error());
-        if (auto same = same_plan(*recorded, plan, run.path()); !same) return tl::unexpected(same.error());
+        PLIMSOLL_TRY(const auto recorded, run.plan());
+        PLIMSOLL_CHECK(same_plan(recorded, plan, run.path()));
     }
 
     const auto made = [&]() -> Result<void> {
         if (auto folders = make_folders(run.path()); !folders) return folders;
         // Held while the folder is written: of two starts at once, one gets it.
-        const auto lock = RunLock::take(run.lock_path());
-        if (!lock) return tl::unexpected(lock.error());
+        PLIMSOLL_CHECK(RunLock::take(run.lock_path()));
         fs::remove(run.control_path(), error);
         if (auto saved = save_plan(run.plan_path(), plan); !saved) return saved;
         return run.write_state(starting(plan));
@@ -182,11 +182,9 @@ Result<RunState> RunFolder::state() const {
     // Asked before reading: a supervisor writes its last word before it lets go of the lock.
     const bool alive = live();
     const fs::path file = path_ / "run.json";
-    const auto text = read_file(file, 1 * MiB);
-    if (!text) return tl::unexpected(text.error());
-    const auto json = parse_json(*text, file.string());
-    if (!json) return tl::unexpected(json.error());
-    auto state = state_from_json(*json, file);
+    PLIMSOLL_TRY(const auto text, read_file(file, 1 * MiB));
+    PLIMSOLL_TRY(const auto json, parse_json(text, file.string()));
+    auto state = state_from_json(json, file);
     if (!state || alive || state->status >= RunStatus::Finished) return state;
     const bool waits_for_supervisor = state->status == RunStatus::Starting && state->supervisor_pid == 0;
     if (waits_for_supervisor && std::fabs(wall_clock() - state->started) < start_up_limit) return state;
@@ -204,13 +202,12 @@ Result<RunState> RunFolder::state() const {
 }
 
 Result<void> RunFolder::write_state(const RunState& state) const {
-    return write_json(path_ / "run.json",
-                      Json{{"status", std::string(run_status_names[static_cast<std::size_t>(state.status)])},
-                           {"reason", state.reason},
-                           {"world_size", state.world_size},
-                           {"supervisor_pid", state.supervisor_pid},
-                           {"started", state.started},
-                           {"ended", state.ended}});
+    return write_json(path_ / "run.json", Json{{"status", std::string(name_of(state.status))},
+                                               {"reason", state.reason},
+                                               {"world_size", state.world_size},
+                                               {"supervisor_pid", state.supervisor_pid},
+                                               {"started", state.started},
+                                               {"ended", state.ended}});
 }
 
 bool RunFolder::live() const { return RunLock::held(lock_path()); }

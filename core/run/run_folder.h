@@ -26,6 +26,9 @@ namespace plimsoll {
 enum class RunStatus { Starting, Running, Stopping, Finished, Stopped, Failed };
 inline constexpr std::array<std::string_view, 6> run_status_names{"starting", "running", "stopping",
                                                                   "finished", "stopped", "failed"};
+inline constexpr std::string_view name_of(RunStatus status) {
+    return run_status_names[static_cast<std::size_t>(status)];
+}
 
 struct RunState {
     RunStatus status = RunStatus::Starting;
@@ -40,12 +43,12 @@ class RunFolder {
 public:
     explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-    /// Makes the folder and writes plan.json and run.json ("starting"). An existing run folder is an error unless it
-    /// is not live and `resume`; then the plan must be the recorded one, but for its name and training.steps. With
-    /// `resume` a folder that is not there is an error. A relative data path is made absolute: the run outlives the
+    /// Makes the folder and writes plan.json and run.json ("starting"). An existing run folder is an error unless it is
+    /// not live and `resume`; then the plan must be the recorded one, but for its name and training.steps. With
+    /// `resume` a missing folder is an error. A relative data path is made absolute: the run outlives the
     /// folder it was started from. Nothing that was there is changed on an error.
     static Result<RunFolder> create(const std::filesystem::path& path, const Plan& plan, bool resume);
-    /// Opens an existing one; the error says when it is no run folder.
+    /// Opens an existing run folder; the error says when a folder is none.
     static Result<RunFolder> open(const std::filesystem::path& path);
 
     const std::filesystem::path& path() const { return path_; }
@@ -58,8 +61,8 @@ public:
     std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
     Result<Plan> plan() const;
-    /// The recorded state; "running" with nobody holding the lock is reported as Failed with the reason. A run that was
-    /// created within the last seconds and waits for its supervisor is Starting.
+    /// The recorded state. A state "running" while nobody holds the lock is reported as Failed with the reason. A run
+    /// that was created within the last seconds and waits for its supervisor is Starting.
     Result<RunState> state() const;
     Result<void> write_state(const RunState& state) const;
     bool live() const;                                       ///< somebody holds the lock
@@ -68,15 +71,5 @@ public:
 private:
     std::filesystem::path path_;
 };
-
-/// $PLIMSOLL_RUNS, or $XDG_DATA_HOME/plimsoll/runs, or ~/.local/share/plimsoll/runs.
-std::filesystem::path runs_folder();
-/// "llama-tiny-2026-11-29-142233" under runs_folder(), not taken yet.
-std::filesystem::path new_run_path(const Plan& plan);
-/// A run folder's path, the name of a run in the store, or "latest". The error names what was looked for.
-Result<RunFolder> find_run(const std::string& run, const std::filesystem::path& store = runs_folder());
-
-/// Newest first; folders that hold no run are passed over.
-std::vector<RunFolder> list_runs(const std::filesystem::path& store = runs_folder());
 
 }  // namespace plimsoll

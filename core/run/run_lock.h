@@ -11,9 +11,9 @@ namespace plimsoll {
 
 class RunLock {
 public:
-    /// Error (BadInput) when somebody holds it.
+    /// Error (BadInput) when another process holds the lock.
     static Result<RunLock> take(const std::filesystem::path& lock_file);
-    /// Only asks; never gets in a supervisor's way.
+    /// Only asks for the state, and never keeps a supervisor from taking the lock.
     static bool held(const std::filesystem::path& lock_file);
 
     RunLock(RunLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store: the folder in which runs are kept unless another place is named.
+#include "core/run/run_store.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -7,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
-#include "core/run/run_folder.h"
 
 namespace plimsoll {
 

@@ -16,13 +16,13 @@ class RunTelemetry {
 public:
     explicit RunTelemetry(RunFolder run) : run_(std::move(run)) {}
 
-    /// Reads what is new in telemetry/*.rec, at most about `limit` bytes a file; true when there was something.
+    /// Reads new records in telemetry/*.rec, at most about `limit` bytes a file; true when there were any.
     bool poll(Bytes limit = 16 * MiB);
     bool at_end() const;
 
     const RunFolder& run() const { return run_; }
     const SeriesStore& series() const { return store_; }
-    /// What could not be read, a sentence a file.
+    /// A sentence for each file that could not be read.
     std::vector<std::string> problems() const;
 
 private:

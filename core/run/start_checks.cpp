@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at before a process is started, so that an error comes at once and nothing is left behind.
+#include "core/run/start_checks.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -8,11 +10,11 @@
 #include "core/data/corpus.h"
 #include "core/plan/adapter.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
-#include "core/run/supervisor.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll {
@@ -43,8 +45,7 @@ Result<void> check_weights(const std::string& place) {
     std::error_code error;
     if (!fs::exists(place, error)) {
         return bad_input(
-            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh "
-            "weights",
+            "there is no folder {} (model.weights); give the folder of a checkpoint, or leave it empty for fresh weights",
             place);
     }
     for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
@@ -72,9 +73,9 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (weights && !plan.adapter.weights.empty()) weights = require_same_adapter(plan.adapter.weights, plan);
     if (!weights) return weights;
     if (plan.layout.pp > 1) {
-        if (const auto schedule = plan_schedule(plan); !schedule) return tl::unexpected(schedule.error());
+        PLIMSOLL_CHECK(plan_schedule(plan));
     }
-    if (const auto corpus = load_corpus(plan.data); !corpus) return tl::unexpected(corpus.error());
+    PLIMSOLL_CHECK(load_corpus(plan.data));
 
     const Bytes needed = checkpoint_room(plan, place);
     fs::path there = fs::absolute(place);
@@ -93,7 +94,7 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
 
 std::vector<std::string> start_warnings(const Plan& plan) {
     std::vector<std::string> warnings;
-    if (plan.cluster.gpu != "cpu") return warnings;
+    if (!plan.cluster.on_cpu()) return warnings;
     const Machine machine = probe_machine();
     const std::int64_t ranks = plan.layout.world_size();
     const std::int64_t threads = ranks * std::max<std::int64_t>(plan.training.threads, 1);

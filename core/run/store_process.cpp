@@ -32,17 +32,15 @@ Result<StoreProcess> StoreProcess::start(const std::filesystem::path& worker, co
     if (!in) return tl::unexpected(in.error());
     auto out = make_pipe();
     if (!out) return tl::unexpected(out.error());
-    const auto log = LogFile::open(log_path);
-    if (!log) return tl::unexpected(log.error());
+    PLIMSOLL_TRY(const auto log, LogFile::open(log_path));
 
     ProcessOptions options;
     options.arguments = {worker.string(), "--store"};
     options.in = in->read.get();
     options.out = out->write.get();
-    options.err = log->fd.get();
-    auto process = Process::start(options);
-    if (!process) return tl::unexpected(process.error());
-    return StoreProcess(std::move(*process), std::move(in->write), std::move(out->read), log_path, log->size);
+    options.err = log.fd.get();
+    PLIMSOLL_TRY(auto process, Process::start(options));
+    return StoreProcess(std::move(process), std::move(in->write), std::move(out->read), log_path, log.size);
 }
 
 Result<int> StoreProcess::port(int wait_ms, Seconds timeout) {
@@ -57,8 +55,7 @@ Result<int> StoreProcess::port(int wait_ms, Seconds timeout) {
         const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - started_;
         if (waited.count() < timeout) return 0;
         return failed(
-            "the store (plimsoll-worker --store) gave no port within {:g} s; the machine may be overloaded: start "
-            "the run again",
+            "the store (plimsoll-worker --store) gave no port within {:g} s; the machine may be overloaded: start the run again",
             timeout);
     }
     int port = 0;

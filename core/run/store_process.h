@@ -16,11 +16,11 @@ namespace plimsoll {
 
 class StoreProcess {
 public:
-    /// Starts it; its errors go to `log`. It serves until this object goes (its stdin closes).
+    /// Starts the store; its errors go to `log`. It serves until this object is destroyed (its stdin closes).
     static Result<StoreProcess> start(const std::filesystem::path& worker, const std::filesystem::path& log);
 
-    /// Waits `wait_ms` at most for the port. Nothing yet is 0; an error says why there will be none: the store ended,
-    /// or printed something else, or took longer than `timeout` since its start.
+    /// Waits `wait_ms` at most for the port. 0 means not yet; an error says why there will be no port: the store ended,
+    /// printed something else, or took longer than `timeout` since its start.
     Result<int> port(int wait_ms, Seconds timeout);
 
     bool ended() { return process_.end().has_value(); }

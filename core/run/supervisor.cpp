@@ -14,12 +14,15 @@
 #include <system_error>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
-#include "core/run/clock.h"
+#include "core/run/detached.h"
 #include "core/run/last_words.h"
 #include "core/run/process.h"
 #include "core/run/run_lock.h"
+#include "core/run/start_checks.h"
 #include "core/run/store_process.h"
 #include "core/telemetry/last_step.h"
 #include "core/telemetry/writer.h"
@@ -55,7 +58,7 @@ public:
           state_(std::move(state)) {}
 
     Result<RunState> run() {
-        if (auto checked = check(); !checked) return tl::unexpected(checked.error());
+        PLIMSOLL_CHECK(check());
         event("supervise",
               fmt::format("{} {} started", state_.world_size, state_.world_size == 1 ? "rank is" : "ranks are"));
         if (!stop_asked_ && start()) watch();
@@ -312,8 +315,7 @@ Result<fs::path> find_worker(const fs::path& wanted) {
 }
 
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options) {
-    const auto lock = RunLock::take(run.lock_path());
-    if (!lock) return tl::unexpected(lock.error());
+    PLIMSOLL_CHECK(RunLock::take(run.lock_path()));
     RunState state;
     state.supervisor_pid = ::getpid();
     state.started = wall_clock();

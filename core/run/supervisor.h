@@ -26,35 +26,16 @@ struct SupervisorOptions {
 
 /// Blocks until the run ends; takes the run's lock (an error when it is live already), hosts the c10d store in a
 /// process of its own (`plimsoll-worker --store`), starts one worker a rank with RANK, LOCAL_RANK, WORLD_SIZE,
-/// MASTER_ADDR, MASTER_PORT and PLIMSOLL_RUN set, and writes run.json at each change.
-/// A worker that dies ends the run: Failed, with the rank (the first one, not those that only lost their peer), its
-/// last words and what to do; the result is that state. An error is what kept the run from starting (check_start());
-/// then run.json says Failed with the same sentence, unless the run is live.
-/// Stop ladder: "stop" sends SIGTERM (the worker ends after its current step with a checkpoint); what still lives
-/// after `grace` is killed; "kill" kills at once. Every worker is gone when this returns, and if this process is
-/// killed the kernel kills them (PR_SET_PDEATHSIG).
+/// MASTER_ADDR, MASTER_PORT and PLIMSOLL_RUN set, and writes run.json at each change. A worker that dies ends the run:
+/// Failed, with the rank (the first one, not those that only lost their peer), its last words and what to do; the
+/// result is that state. An error is the reason why the run did not start (check_start()); then run.json says Failed
+/// with the same sentence, unless the run is live. Stop ladder: "stop" sends SIGTERM (the worker ends after its current
+/// step with a checkpoint); workers that still live after `grace` are killed; "kill" kills at once. Every worker is
+/// gone when this returns, and if this process is killed the kernel kills them (PR_SET_PDEATHSIG).
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options);
-
-/// What can be told before any process is started, as one sentence: the plan is possible, this version can train it
-/// here, the corpus loads, and the checkpoints fit on the disk that `place` (the run folder to be) is on.
-Result<void> check_start(const Plan& plan, const std::filesystem::path& place);
 
 /// The program that is started for each rank: `wanted`, or else $PLIMSOLL_WORKER, or plimsoll-worker beside this
 /// program. The error says that this build has no engine.
 Result<std::filesystem::path> find_worker(const std::filesystem::path& wanted = {});
-
-/// What the run's checkpoints will take on the disk at most, beyond those that are in `place` already: old ones go as
-/// new ones come.
-Bytes checkpoint_room(const Plan& plan, const std::filesystem::path& place);
-
-/// Sentences about a start that works but will disappoint (more threads than cores).
-std::vector<std::string> start_warnings(const Plan& plan);
-
-/// Starts `plimsoll supervise RUN` in its own session and returns at once; its output goes to logs/supervisor.log.
-/// `program` is the plimsoll binary.
-Result<void> start_detached(const RunFolder& run, const std::filesystem::path& program);
-
-/// The folder of the running program (to find plimsoll and plimsoll-worker beside it).
-std::filesystem::path program_folder();
 
 }  // namespace plimsoll

@@ -79,16 +79,15 @@ Result<std::string> ask_worker(const std::vector<std::string>& arguments, const 
     for (const auto* each : {&in, &out, &err}) {
         if (!*each) return tl::unexpected(each->error());
     }
-    if (auto given = fill(*in, input); !given) return tl::unexpected(given.error());
+    PLIMSOLL_CHECK(fill(*in, input));
     ProcessOptions options;
     options.arguments = {program->string()};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     options.in = in->get();
     options.out = out->get();
     options.err = err->get();
-    auto process = Process::start(options);
-    if (!process) return tl::unexpected(process.error());
-    const ProcessEnd end = wait_for(*process);
+    PLIMSOLL_TRY(auto process, Process::start(options));
+    const ProcessEnd end = wait_for(process);
     if (end.good()) return contents(*out);
     const std::string sentence = last_sentence(contents(*err));
     if (end.signal != 0) return failed("{} was ended by signal {}; {}", what, end.signal, sentence);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs the engine, asked of a plimsoll-worker of its own: it has LibTorch, and who asks has none.
+// Asks a plimsoll-worker process for work of the engine, because the calling program does not link LibTorch.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// Runs the worker with `input` on its standard input, and gives what it printed. Error: its last sentence, with its
-/// kind; `what` begins the sentence where there is no worker or it was killed ("a dry run"). `worker`: empty:
-/// find_worker()'s.
+/// Runs the worker with `input` on its standard input, and gives its output. Error: the worker's last sentence, with
+/// its kind; `what` begins the sentence where there is no worker or it was killed ("a dry run"). An empty `worker`
+/// means find_worker()'s.
 Result<std::string> ask_worker(const std::vector<std::string>& arguments, const std::string& input,
                                const std::string& what, const std::filesystem::path& worker = {});
 

@@ -83,7 +83,7 @@ Result<void> check_complete(const PipelineSchedule& schedule, const std::vector<
     return {};
 }
 
-/// What an op still waits for when its list hangs there.
+/// The operation for which a blocked op still waits.
 struct Wanted {
     int rank;
     PipelineOp op;
@@ -129,9 +129,8 @@ private:
 
 Result<void> check_schedule(const PipelineSchedule& schedule) {
     if (auto shape = check_shape(schedule); !shape) return shape;
-    const auto listed = listed_ops(schedule);
-    if (!listed) return tl::unexpected(listed.error());
-    if (auto all = check_complete(schedule, *listed); !all) return all;
+    PLIMSOLL_TRY(const auto listed, listed_ops(schedule));
+    if (auto all = check_complete(schedule, listed); !all) return all;
 
     Progress progress(schedule);
     const auto reached = traverse(

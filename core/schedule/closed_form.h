@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the papers give for the bubble, to stand beside the simulated value.
+// The bubble by the papers' formulas, shown beside the simulated value.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,8 @@ LayerFlops layer_flops(const Plan& plan, bool decoder) {
     const bool half = decoder && plan.numerics.attention == Attention::Flash;
 
     LayerFlops flops{half ? scores / 2 : scores, attention + (m.moe() ? experts : mlp)};
-    // All of the MLP but its last matrix (routed experts: all), and the scores where no kernel keeps their log-sum-exp.
+    // All of the MLP but its last matrix (all of routed experts), and the scores where no kernel keeps their
+    // log-sum-exp.
     const double before_last = m.moe() ? experts : mlp - 2 * h * f;
     const double probabilities = plan.numerics.attention == Attention::Flash ? 0 : scores / 2;
     flops.mlp_again = probabilities + before_last;

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-/// Cells of the table of (stage, layer): a second's work.
+/// Cells of the table of (stage, layer): a second of work.
 constexpr double most_cells = 4e6;
 
 /// Layers alike on every stage, with something more on the first and the last.
@@ -46,12 +46,13 @@ Result<Partition> balanced_partition(std::size_t count, int stages, const StageC
                          count, count);
     if (static_cast<double>(count) * stages > most_cells)
         return bad_input("{} layers over {} stages are too many to balance; set layout.split to even", count, stages);
-    // slowest[s][l]: the slowest of stages s.. when they hold layers l..; cut[s][l]: where stage s ends.
+    // slowest[s][l]: the time of the slowest of stages s.. when they hold layers l..; cut[s][l]: the layer at which
+    // stage s ends.
     const auto s_count = static_cast<std::size_t>(stages);
     std::vector<std::vector<Seconds>> slowest(s_count, std::vector<Seconds>(count + 1));
     std::vector<std::vector<std::size_t>> cut(s_count, std::vector<std::size_t>(count + 1));
     for (std::size_t s = s_count; s-- > 0;) {
-        const auto after = s_count - 1 - s;  // stages that follow, each with a layer at least
+        const auto after = s_count - 1 - s;  // stages behind this one, each with at least one layer
         for (std::size_t from = s; from + 1 + after <= count; ++from) {
             const int stage = static_cast<int>(s);
             if (after == 0) {
@@ -59,7 +60,8 @@ Result<Partition> balanced_partition(std::size_t count, int stages, const StageC
                 cut[s][from] = count;
                 continue;
             }
-            // The first cut at which this stage is no faster than the best of the rest, or the one before it.
+            // The best cut is the first one at which this stage is no faster than the best split of the rest, or the
+            // cut before it.
             std::size_t low = from + 1, high = count - after;
             while (low < high) {
                 const auto middle = low + (high - low) / 2;

@@ -23,11 +23,11 @@ struct Partition {
 /// The time of a stage that holds the layers `from` to `to` - 1; it grows with its layers.
 using StageCost = std::function<Seconds(int stage, std::size_t from, std::size_t to)>;
 
-/// Cuts `count` layers (in the model's order) into `stages` runs of at least one layer. Exact: dynamic programming over
-/// (stage, last layer), the cut found by bisection, since a stage's time grows with its layers and the rest's shrinks
-/// (Pinar and Aykanat 2004, "Fast optimal load balancing algorithms for 1D partitioning"). Of the splits with the same
-/// slowest stage it gives the one whose early stages hold least. Error for fewer layers than stages and for more than 4
-/// million stages x layers.
+/// Cuts `count` layers (in the model's order) into `stages` contiguous groups of at least one layer. Exact: dynamic
+/// programming over (stage, last layer), the cut found by bisection, since a stage's time grows with its layers and the
+/// rest's shrinks (Pinar and Aykanat 2004, "Fast optimal load balancing algorithms for 1D partitioning"). Of the splits
+/// with the same slowest stage, the one whose early stages hold least is returned. Error for fewer layers than stages
+/// and for more than 4 million stages x layers.
 Result<Partition> balanced_partition(std::size_t count, int stages, const StageCost& cost);
 /// The times of a given split.
 Partition partition_of(const std::vector<std::int64_t>& layers, std::size_t count, const StageCost& cost);
@@ -38,11 +38,5 @@ Result<Partition> balanced_partition(const std::vector<Seconds>& layer_times, in
                                      Seconds last_extra = 0);
 Partition partition_of(const std::vector<std::int64_t>& layers, const std::vector<Seconds>& layer_times,
                        Seconds first_extra = 0, Seconds last_extra = 0);
-
-/// balanced_partition of the plan's stages by forward and backward FLOPs (relative_stage_times); what a stage
-/// recomputes counts on it.
-Result<Partition> balanced_partition(const Plan& plan);
-/// The plan's own split, measured the same way.
-Partition partition_of(const Plan& plan);
 
 }  // namespace plimsoll

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The balanced split of a plan's own layers.
+#include "core/schedule/plan_partition.h"
+
 #include <numeric>
 
 #include "core/plan/recompute_rules.h"
-#include "core/schedule/partition.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
 
-/// What a layer's step takes on a rank that recomputes and on one that does not, and the head's, in the units of
+/// Times of a layer's step on a rank that recomputes and on one that does not, and of the head's, in the units of
 /// relative_stage_times.
 struct LayerCosts {
     std::vector<Seconds> recomputed, kept;
@@ -18,7 +20,7 @@ struct LayerCosts {
 
 std::vector<Seconds> layer_times(const Plan& plan) {
     const auto count = plan.model.encoder_decoder() ? 2 * plan.model.num_layers : plan.model.num_layers;
-    // One stage a layer; the last of them also holds the head.
+    // One stage a layer; the last stage also holds the head.
     const auto times = relative_stage_times(plan, std::vector<std::int64_t>(static_cast<std::size_t>(count), 1));
     std::vector<Seconds> sums;
     for (std::size_t l = 0; l < times.forward.size(); ++l)

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/schedule/check_schedule.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/timeline_sums.h"
 #include "core/schedule/traverse.h"
 
@@ -31,7 +32,7 @@ public:
     }
 
     Timeline run() {
-        Seconds earliest = 0;  // when the op's input is there, found by ready() and used by visit()
+        Seconds earliest = 0;  // when the op's input is ready, set by ready() and used by visit()
         traverse(
             schedule_, [&](int rank, int stage, const PipelineOp& op) { return ready(rank, stage, op, earliest); },
             [&](int rank, int stage, const PipelineOp& op) { take(rank, stage, op, earliest); });
@@ -103,8 +104,8 @@ Timeline summed_timeline(std::vector<std::vector<TimedOp>> ranks) {
 }
 
 Result<Timeline> simulate(const PipelineSchedule& schedule, const StageTimes& times) {
-    if (const auto runs = check_schedule(schedule); !runs) return tl::unexpected(runs.error());
-    if (const auto usable = check_times(times, schedule.stages()); !usable) return tl::unexpected(usable.error());
+    PLIMSOLL_CHECK(check_schedule(schedule));
+    PLIMSOLL_CHECK(check_times(times, schedule.stages()));
     return Simulation(schedule, times).run();
 }
 

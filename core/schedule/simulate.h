@@ -21,18 +21,18 @@ struct Timeline {
     Seconds longest_rank = 0;                 ///< the longest time from one rank's first start to its last end
     std::vector<Seconds> busy;                ///< per rank
     std::vector<Seconds> idle;                ///< per rank: makespan - busy
-    /// Idle share of ranks x makespan: what is lost when every rank waits for all before the next step (a gradient norm
-    /// over all ranks makes it so).
+    /// Idle share of ranks x makespan: the loss when every rank waits for all ranks before the next step, as a gradient
+    /// norm over all ranks requires.
     double bubble = 0;
     /// 1 - busy / (ranks x longest_rank): the bubble rate of the zero-bubble papers, where a rank may start its next
     /// step as soon as it is done with this one. Equal to `bubble` for GPipe and 1F1B with equal stages.
     double bubble_per_rank = 0;
 };
 
-/// Runs the lists against their dependencies: a forward needs the forward of the stage before, an input gradient that
-/// of the stage after and its own forward, a weight gradient its own input gradient. A send takes time between ranks
-/// but keeps neither busy; stages on one rank pass on for nothing. Error for a schedule that check_schedule refuses and
-/// times that check_times refuses.
+/// Runs the lists against their dependencies: a forward needs the forward of the stage before; an input gradient needs
+/// the input gradient of the stage after and its own forward; a weight gradient needs its own input gradient. A send
+/// takes time between ranks but keeps neither rank busy; between stages on one rank a send takes no time. Error for a
+/// schedule that check_schedule refuses and times that check_times refuses.
 Result<Timeline> simulate(const PipelineSchedule& schedule, const StageTimes& times);
 
 }  // namespace plimsoll

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/stage_times.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,7 +8,7 @@
 #include "core/plan/adapter.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/layer_flops.h"
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {
@@ -34,9 +36,7 @@ Result<void> check_times(const StageTimes& times, int stages) {
     for (std::size_t s = 0; s < count; ++s)
         if (!usable(times.forward[s]) || !usable(times.backward_input[s]) || !usable(times.backward_weight[s]))
             return bad_input(
-                "stage {} takes {} s forward, {} s input backward and {} s weight backward; times must be finite and 0 "
-                "or "
-                "more",
+                "stage {} takes {} s forward, {} s input backward and {} s weight backward; times must be finite and 0 or more",
                 s, times.forward[s], times.backward_input[s], times.backward_weight[s]);
     for (std::size_t s = 0; s < times.send.size(); ++s)
         if (!usable(times.send[s]))
@@ -89,7 +89,7 @@ StageTimes relative_stage_times(const Plan& plan, const std::vector<std::int64_t
     const auto encoder_layers = plan.model.encoder_decoder() ? plan.model.num_layers : 0;
     const double head = 2 * static_cast<double>(plan.model.hidden_size) * static_cast<double>(plan.model.vocab_size);
 
-    // Weights beside adapters have no gradients.
+    // Frozen weights beside adapters have no gradients.
     const double adapters =
         2 * static_cast<double>(adapter_parameters(plan)) / static_cast<double>(plan.model.num_layers);
 

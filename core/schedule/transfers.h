@@ -24,7 +24,7 @@ struct PipelineStep {
     std::vector<Transfer> sends;     ///< after the op, at most one; must not block
 };
 
-/// The rank's list with its transfers. Stages on the same rank hand over without one.
+/// The rank's list with its transfers. Stages on the same rank hand over without a transfer.
 std::vector<PipelineStep> steps_of(const PipelineSchedule& schedule, int rank);
 
 /// Whether on every link, in each direction, tensors are received in the order in which they are sent. Then a channel

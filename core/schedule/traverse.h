@@ -21,8 +21,8 @@ struct OpTable {
 };
 
 /// Walks the lists. `ready(rank, stage, op)` says whether what the op needs has been visited; `visit(rank, stage, op)`
-/// takes it. A rank is looked at again only when an op that it may wait for was visited, so each op is tried O(1)
-/// times. Gives how far each rank came: the length of its list, or the place of the op at which it hangs.
+/// takes it. A rank is looked at again only when an op that the rank may wait for was visited, so each op is tried O(1)
+/// times. Returns how far each rank came: the length of its list, or the place of the op at which the rank hangs.
 template <class Ready, class Visit>
 std::vector<std::size_t> traverse(const PipelineSchedule& schedule, Ready&& ready, Visit&& visit) {
     const auto ranks = static_cast<std::size_t>(schedule.ranks);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/base/json.h"
+
 namespace plimsoll {
 
 namespace {
@@ -48,25 +50,23 @@ Result<void> apply_calibration(const std::string& file, Hardware& hardware) {
         std::error_code error;
         if (path.empty() || !std::filesystem::exists(path, error)) return {};
     }
-    const auto json = read_json(path);
-    if (!json) return tl::unexpected(json.error());
+    PLIMSOLL_TRY(const auto json, read_json(path));
     const auto what = path.string();
-    if (!json->is_object() || json->value("plimsoll_calibration", Json()) != 1)
+    if (!json.is_object() || json.value("plimsoll_calibration", Json()) != 1)
         return bad_input(
-            "{} is no calibration: \"plimsoll_calibration\": 1 is missing; make one with plimsoll bench "
-            "--calibrate",
+            "{} is no calibration: \"plimsoll_calibration\": 1 is missing; make one with plimsoll bench --calibrate",
             what);
-    const auto gpu = json->value("gpu", Json());
+    const auto gpu = json.value("gpu", Json());
     if (gpu != hardware.gpu)
         return bad_input("{} was measured on {}, and the plan is for {}; measure there with plimsoll bench --calibrate",
                          what, shown(gpu), hardware.gpu);
-    if (json->contains("efficiency"))
-        if (auto read = read_efficiency(json->at("efficiency"), what, hardware.efficiency); !read) return read;
-    if (json->contains("rates")) {
-        if (!json->at("rates").is_object()) return bad_input("{}: rates has to be an object", what);
-        if (auto read = read_rates(json->at("rates"), what, hardware); !read) return read;
+    if (json.contains("efficiency"))
+        if (auto read = read_efficiency(json.at("efficiency"), what, hardware.efficiency); !read) return read;
+    if (json.contains("rates")) {
+        if (!json.at("rates").is_object()) return bad_input("{}: rates has to be an object", what);
+        if (auto read = read_rates(json.at("rates"), what, hardware); !read) return read;
     }
-    const auto measured = json->value("measured", Json("this machine"));
+    const auto measured = json.value("measured", Json("this machine"));
     hardware.source = fmt::format("measured: {}", measured.is_string() ? measured.get<std::string>() : "this machine");
     return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Efficiencies measured on this machine, which take the place of the general ones.
+// Efficiencies measured on this machine, which replace the general ones.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,15 @@ namespace plimsoll {
 /// ~/.local/share/plimsoll/calibration.
 std::filesystem::path calibration_path(const std::string& gpu);
 
-/// Takes the rates of a calibration file over `hardware`: {"plimsoll_calibration": 1, "gpu": …, "efficiency": {…},
-/// "rates": {"peak", "memory", "node_link"}, "measured": "2026-11-30, 12 runs"}. `file` empty: calibration_path() where
-/// there is such a file. Error for a file that cannot be read, is for another GPU or holds anything else.
+/// Replaces rates of `hardware` by those of a calibration file: {"plimsoll_calibration": 1, "gpu": …, "efficiency":
+/// {…}, "rates": {"peak", "memory", "node_link"}, "measured": "2026-11-30, 12 runs"}. An empty `file` means
+/// calibration_path(), where that file exists. Error for a file that cannot be read, is for another GPU or holds
+/// anything else.
 Result<void> apply_calibration(const std::string& file, Hardware& hardware);
 Result<void> write_calibration(const std::filesystem::path& file, const Hardware& hardware,
                                const std::string& measured);
 
-/// Of a rank on the CPU, before any calibration.
+/// The efficiency of a CPU rank before any calibration.
 Efficiency cpu_efficiency();
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ double nic_rate(const Hardware& h) { return h.nic * h.efficiency.nic; }
 /// Rate and hop of a ring through all ranks of the group.
 struct Ring {
     double rate;
-    Seconds hops;  ///< once round
+    Seconds hops;  ///< time of the hops once round the ring
 };
 Ring ring_of(const Hardware& h, const Group& group) {
     const double n = as_double(group.ranks);
@@ -52,7 +52,7 @@ Seconds grouped_all_reduce_time(const Hardware& h, const Group& group, std::int6
     if (!possible) return all_reduce_time(h, group, bytes, CollectiveKind::Flat);
     const double within = as_double(inside), groups = std::ceil(as_double(group.ranks) / within);
     const Seconds step = (within - 1) / within * bytes / node_rate(h) + (within - 1) * h.efficiency.node_hop;
-    // Each of the group's ranks sends its own part on: over its own card between nodes, else over the node's link.
+    // Each rank of the group sends its own part: over its own network card between nodes, else over the node's link.
     const bool crosses = !group.one_node();
     const double rate = crosses ? std::min(node_rate(h), nic_rate(h)) : node_rate(h);
     const Seconds hop = crosses ? h.efficiency.nic_hop : h.efficiency.node_hop;
@@ -76,7 +76,7 @@ Seconds all_to_all_time(const Hardware& h, const Group& group, double bytes) {
     if (group.ranks <= 1) return 0;
     const double n = as_double(group.ranks), inside = as_double(group.a_node);
     if (group.one_node()) return (n - 1) / n * bytes / node_rate(h) + (n - 1) * h.efficiency.node_hop;
-    // Inside and outside run side by side; a card has its own way to the network.
+    // Transfers inside and between nodes overlap; a card has a separate path to the network.
     const Seconds within = (inside - 1) / n * bytes / node_rate(h);
     const Seconds outside = (n - inside) / n * bytes / nic_rate(h);
     return std::max(within, outside) + std::ceil(n / inside) * h.efficiency.nic_hop;

@@ -8,8 +8,9 @@
 
 namespace plimsoll {
 
-/// Where a group's ranks lie: `ranks` of them, `a_node` on each node. Ranks `stride` apart from one another: tensor
-/// parallelism 1, context parallelism tp, data parallelism tp x cp, pipelines tp x cp x dp (core/engine/ranks/mesh.h).
+/// Where a group's ranks lie: `ranks` of them, `a_node` on each node. Neighbours in the group are `stride` ranks apart:
+/// tensor parallelism 1, context parallelism tp, data parallelism tp x cp, pipelines tp x cp x dp
+/// (core/engine/ranks/mesh.h).
 struct Group {
     std::int64_t ranks = 1;
     std::int64_t a_node = 1;
@@ -20,22 +21,19 @@ Group group_of(std::int64_t ranks, std::int64_t stride, const Hardware& hardware
 enum class CollectiveKind { Flat, Tree, Hierarchical };
 
 /// `bytes` is the whole tensor (what each rank holds before an all-reduce or a reduce-scatter and after an all-gather).
-/// Flat ring: 2 (n - 1)/n of the bytes over the slowest link of the ring. A group that has several ranks on a node uses
-/// as many network cards of it at once, up to the rate in the node (NCCL's rings over several rails; Narayanan 2021,
-/// section 4.1). Tree: 2 log2(n) hops and twice the bytes. Hierarchical: reduce-scatter in the node, all-reduce between
-/// nodes, all-gather in the node. The fastest is taken: NCCL chooses likewise (Jeaugey 2019).
+/// Flat ring: 2 (n - 1)/n of the bytes over the slowest link of the ring. A group with several ranks on a node uses as
+/// many of the node's network cards at once, up to the rate in the node (NCCL's rings over several rails; Narayanan
+/// 2021, section 4.1). Tree: 2 log2(n) hops and twice the bytes. Hierarchical: reduce-scatter in the node, all-reduce
+/// between nodes, all-gather in the node. The fastest is taken: NCCL chooses likewise (Jeaugey 2019).
 Seconds all_reduce_time(const Hardware& hardware, const Group& group, double bytes);
 Seconds all_reduce_time(const Hardware& hardware, const Group& group, double bytes, CollectiveKind kind);
-/// In groups of `inside` neighbours: reduce-scatter within each, all-reduce of the parts between them, all-gather
-/// within each (training.all_reduce_group; two groups of four on an NVLink box of eight send as many bytes as one ring
-/// of eight, in fewer hops). `inside` has to divide the group and, where nodes are crossed, lie in one node; otherwise
-/// it is the flat ring.
+/// All-reduce in groups of `inside` neighbours: reduce-scatter within each group, all-reduce of the parts between
+/// groups, all-gather within each group (training.all_reduce_group; two groups of four on an NVLink box of eight send
+/// as many bytes as one ring of eight, in fewer hops). `inside` has to divide the group and, where nodes are crossed,
+/// lie in one node; otherwise the flat ring's time is given.
 Seconds grouped_all_reduce_time(const Hardware& hardware, const Group& group, std::int64_t inside, double bytes);
-/// Half of a ring's all-reduce.
+/// Half of a ring's all-reduce; a reduce-scatter takes as long.
 Seconds all_gather_time(const Hardware& hardware, const Group& group, double bytes);
-inline Seconds reduce_scatter_time(const Hardware& hardware, const Group& group, double bytes) {
-    return all_gather_time(hardware, group, bytes);
-}
 /// `bytes` leave each rank in all, its own share included.
 Seconds all_to_all_time(const Hardware& hardware, const Group& group, double bytes);
 /// From one rank to another, in the node or between nodes.

@@ -13,7 +13,7 @@ namespace plimsoll {
 
 namespace {
 
-/// One factor moves one rate; efficiencies that are shares stay below 1 by moving the datasheet's side instead.
+/// A knob multiplies one rate by a factor; shares below 1 stay so, because the datasheet's rate is moved instead.
 using Knob = void (*)(Hardware&, double);
 
 std::vector<Knob> knobs_for(const std::vector<MeasuredStep>& measured) {
@@ -49,7 +49,7 @@ struct FitProblem {
     }
 };
 
-/// A factor of e away from where it was costs as much as an error of this.
+/// Moving a rate by a factor of e costs as much as an error of this size.
 constexpr double hold = 0.02;
 constexpr double widest = 7;  ///< e^7 is a thousand times
 constexpr int most_evaluations = 4000;

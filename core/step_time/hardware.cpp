@@ -37,7 +37,7 @@ constexpr std::array members{Member{"matmul", &Efficiency::matmul},
                              Member{"step", &Efficiency::step},
                              Member{"gradient_overlap", &Efficiency::gradient_overlap}};
 
-/// PCIe x16, one direction: 1 GB/s a lane for generation 3, twice that with each.
+/// PCIe x16, one direction: 1 GB/s a lane for generation 3, doubling with each generation.
 double pcie(std::int64_t generation) {
     double rate = 16 * giga;
     for (auto g = std::int64_t{3}; g < std::clamp<std::int64_t>(generation, 3, 6); ++g) rate *= 2;
@@ -102,24 +102,23 @@ Json to_json(const Efficiency& efficiency) {
 
 Result<Hardware> hardware_of(const Cluster& cluster, Dtype dtype, const std::string& calibration) {
     Hardware h;
-    if (cluster.gpu == "cpu") {
+    if (cluster.on_cpu()) {
         h = cpu_rank(cluster);
         h.efficiency = cpu_efficiency();
     } else {
-        const auto gpu = find_gpu(cluster.gpu);
-        if (!gpu) return tl::unexpected(gpu.error());
-        h.gpu = gpu->name;
-        h.peak = tera * std::max(peak_tflops(*gpu, dtype), 0.001);
-        h.memory = giga * std::max(gpu->memory_gbs, 1.0);
-        h.host_link = pcie(gpu->pcie_generation);
-        h.node_link = gpu->nvlink_gbs > 0 ? giga * gpu->nvlink_gbs / 2 : h.host_link;
+        PLIMSOLL_TRY(const auto gpu, find_gpu(cluster.gpu));
+        h.gpu = gpu.name;
+        h.peak = tera * std::max(peak_tflops(gpu, dtype), 0.001);
+        h.memory = giga * std::max(gpu.memory_gbs, 1.0);
+        h.host_link = pcie(gpu.pcie_generation);
+        h.node_link = gpu.nvlink_gbs > 0 ? giga * gpu.nvlink_gbs / 2 : h.host_link;
         h.nic = giga * (cluster.internode_gbs > 0 ? cluster.internode_gbs : 1);
-        h.processors = std::max(gpu->multiprocessors, 1.0);
+        h.processors = std::max(gpu.multiprocessors, 1.0);
         h.a_node = std::max<std::int64_t>(cluster.gpus_per_node, 1);
         h.source = "datasheet and resources/efficiency.json";
-        if (auto read = read_efficiencies(*gpu, h.efficiency); !read) return tl::unexpected(read.error());
+        PLIMSOLL_CHECK(read_efficiencies(gpu, h.efficiency));
     }
-    if (auto read = apply_calibration(calibration, h); !read) return tl::unexpected(read.error());
+    PLIMSOLL_CHECK(apply_calibration(calibration, h));
     return h;
 }
 

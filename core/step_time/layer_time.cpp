@@ -12,7 +12,7 @@ namespace plimsoll {
 
 namespace {
 
-/// Backward launches about so many kernels for each of the forward's.
+/// Kernels that the backward launches for each kernel of the forward.
 constexpr double backward_kernels = 2.6;
 
 struct Sizes {
@@ -41,7 +41,7 @@ struct Sizes {
     double tp, sequence, batch;
     double tokens;  ///< of the micro-batch on this context-parallel rank
     double hidden, queries;
-    double keys;  ///< columns of the keys, and of the values; ranks beyond the heads hold copies
+    double keys;  ///< columns of the keys, and of the values; ranks beyond the number of heads hold copies
     double ffn;
     double outside;  ///< tokens in norms and residuals
     bool frozen;     ///< the weights do not train
@@ -55,7 +55,7 @@ void linear(const Sizes& z, double tokens, double in, double out, double batch, 
     if (!z.frozen) time.backward_weight.matmul += matmul_time(z.h, in, out, tokens, batch, z.e, reached);
 }
 
-/// The two thin products of each adapter, which train.
+/// The two thin products of each adapter, which trains.
 void adapters(const Plan& plan, Sizes z, LayerTime& time) {
     z.frozen = false;
     const double rank = as_double(plan.adapter.rank);
@@ -131,7 +131,7 @@ void elementwise(const Sizes& z, LayerTime& time) {
     time.backward_input.elementwise += elementwise_time(z.h, z.outside * (norms_back + residuals_back));
     time.backward_input.elementwise += elementwise_time(z.h, z.tokens * (copies + turned + active_back + biases));
     if (z.model.moe()) {
-        // Routed rows are copied to their experts' order and back, and weighed.
+        // Routed rows are copied into their experts' order and back, and weighted.
         const double routed = elementwise_time(z.h, z.tokens * experts * z.hidden * 5 * e);
         time.forward.elementwise += routed;
         time.backward_input.elementwise += routed;
@@ -193,7 +193,7 @@ void wait_for_host(const Hardware& h, double kernels, bool collectives, PassTime
         const double cube = x * x * x;
         return cube * cube;
     };
-    // Of numbers far apart the larger one is all.
+    // When the two numbers are far apart, the larger one is the result.
     if (std::min(host, device) < 0.2 * most) {
         pass.host = most - device;
         return;
@@ -237,7 +237,7 @@ LayerTime layer_time(const Plan& plan, const Hardware& hardware, bool decoder) {
     const double kernels = forward_kernels(z) + 2 * as_double(std::ssize(adapted_matrices(plan)));
     const bool collectives = z.layout.tp > 1 || z.layout.cp > 1 || z.layout.ep > 1;
     wait_for_host(hardware, kernels, collectives, time.forward);
-    // Whole backward: the host launches both gradients; what it is short of counts as the input gradient's.
+    // The host launches both gradients of the backward; the device's wait for them counts as the input gradient's.
     PassTime backward = time.backward_input;
     backward += time.backward_weight;
     wait_for_host(hardware, backward_kernels * kernels, collectives, backward);
@@ -256,7 +256,7 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     EndsTime ends;
     ends.embedding.elementwise = elementwise_time(hardware, 2 * hidden_bytes);
     ends.embedding.tensor = reduce;
-    // Each token's row is read, added to and written, after the gradient has been set to nought.
+    // Each token's row is read, added to and written, after the gradient has been set to zero.
     ends.embedding_backward.elementwise = elementwise_time(hardware, 3 * hidden_bytes);
     wait_for_host(hardware, 3, z.tp > 1, ends.embedding);
     wait_for_host(hardware, 3, false, ends.embedding_backward);
@@ -268,8 +268,8 @@ EndsTime ends_time(const Plan& plan, const Hardware& hardware) {
     ends.head.matmul = pieces * product.forward.matmul;
     ends.head_input.matmul = pieces * product.backward_input.matmul;
     ends.head_weight.matmul = pieces * product.backward_weight.matmul;
-    // Cross-entropy in fp32: the logits are cast (read, write), their maximum, exponentials and sum taken (three reads,
-    // a write), and back the softmax scaled and cast (two reads, two writes).
+    // Cross-entropy in fp32: the logits are cast (read, write) and their maximum, exponentials and sum taken (three
+    // reads, a write); in the backward the softmax is scaled and cast (two reads, two writes).
     const double logits = z.tokens * vocabulary;
     ends.head.elementwise =
         elementwise_time(hardware, logits * (z.e + 4 + 4 * 4)) + elementwise_time(hardware, 2 * hidden_bytes);

@@ -7,9 +7,9 @@ namespace plimsoll {
 
 namespace {
 
-/// What filling and draining cost a rank of p equal ones, the whole step counted: read off simulate() for many times of
-/// the mean rank (tests/step_time holds them to it). Where F = B = W they are the papers' forms with the shift of the
-/// last rank's end, for which every rank waits.
+/// The time that filling and draining cost each of p equal ranks over a whole step, fitted to simulate() for many times
+/// of the mean rank (tests/step_time checks the fit). Where F = B = W the formulas are the papers', plus the shift of
+/// the last rank's end, for which every rank waits.
 Seconds lost(Schedule kind, double p, double chunks, const RankWork& mean) {
     const Seconds f = mean.forward, b = mean.backward_input, w = mean.backward_weight, all = f + b + w;
     switch (kind) {
@@ -37,9 +37,9 @@ Seconds lost(Schedule kind, double p, double chunks, const RankWork& mean) {
     return 0;
 }
 
-/// What a rank waits in the middle for each micro-batch: the building blocks of V-Half and V-Min hold passes of equal
-/// times, and stall where the input gradient takes longer. Two ranks fill some of each other's
-/// gaps.
+/// The time that a rank waits for each micro-batch in the middle of a step: the building blocks of V-Half and V-Min
+/// assume passes of equal times, and stall where the input gradient takes longer. With two ranks, each fills some of
+/// the other's gaps.
 Seconds stall(Schedule kind, double p, const RankWork& mean) {
     const Seconds f = mean.forward, b = mean.backward_input;
     if (kind == Schedule::VHalf) return p <= 2 ? 0 : std::max(0.0, 2 * b + f / 2 - mean.total());

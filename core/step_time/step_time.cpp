@@ -9,12 +9,11 @@
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/layer_flops.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/stage_times.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/step_timer.h"
 
 namespace plimsoll {
-
-namespace {}  // namespace
 
 StepFlops step_flops(const Plan& plan, bool causal) {
     Plan whole = plan;
@@ -28,7 +27,7 @@ StepFlops step_flops(const Plan& plan, bool causal) {
     StepFlops flops;
     const double matrices = as_double(layers) * decoder.rest + as_double(encoders) * encoder.rest + head;
     const double cores = as_double(layers) * decoder.attention_core + as_double(encoders) * encoder.attention_core;
-    // Weights beside adapters have no gradients: a product backward in place of two.
+    // Frozen weights beside adapters have no gradients: one backward product instead of two.
     flops.model = tokens * ((adapts(plan) ? 2 : 3) * matrices + 3 * cores + 6 * as_double(adapter_parameters(plan)));
     double recomputed = 0;
     for (std::int64_t layer = 0; layer < layers + encoders; ++layer) {
@@ -89,11 +88,10 @@ Result<StepReport> step_time(const Plan& plan, const Hardware& hardware, bool si
     report.hardware = hardware;
     report.time = StepTimer(plan, hardware).time(plan.layout);
     if (plan.layout.pp > 1 && (simulated || !plan.layout.schedule_file.empty())) {
-        const auto pipeline = simulate_pipeline(plan, stage_seconds(plan, hardware));
-        if (!pipeline) return tl::unexpected(pipeline.error());
+        PLIMSOLL_TRY(const auto pipeline, simulate_pipeline(plan, stage_seconds(plan, hardware)));
         auto& bubble = report.time.of(TimePart::Bubble);
-        const auto& busy = pipeline->timeline.busy;
-        bubble = std::max(0.0, pipeline->timeline.makespan - *std::max_element(busy.begin(), busy.end()) -
+        const auto& busy = pipeline.timeline.busy;
+        bubble = std::max(0.0, pipeline.timeline.makespan - *std::max_element(busy.begin(), busy.end()) -
                                    report.time.of(TimePart::Pipeline));
     }
     report.step = report.time.total();
@@ -110,9 +108,8 @@ Result<StepReport> step_time(const Plan& plan, const Hardware& hardware, bool si
 }
 
 Result<StepReport> step_time(const Plan& plan) {
-    const auto hardware = hardware_of(plan.cluster, plan.numerics.dtype);
-    if (!hardware) return tl::unexpected(hardware.error());
-    return step_time(plan, *hardware, true);
+    PLIMSOLL_TRY(const auto hardware, hardware_of(plan.cluster, plan.numerics.dtype));
+    return step_time(plan, hardware, true);
 }
 
 Budget budget_of(const StepReport& report, std::int64_t ranks, double tokens, double price_per_gpu_hour) {

@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, 14> time_part_names{"matrix produc
                                                                   "data-parallel links",  "transfers to the host",
                                                                   "optimizer update",     "once a step"};
 
-/// Seconds of one optimizer step on the slowest pipeline rank; what overlaps counts once, as the longer of the two.
+/// Seconds of one optimizer step on the slowest pipeline rank; of two overlapping parts the longer one counts.
 struct StepTime {
     std::array<Seconds, time_part_names.size()> parts{};
 
@@ -46,35 +46,35 @@ struct StepTime {
 };
 
 /// Floating-point operations of a step over all ranks: the model's own (6 a parameter and token in products, 12 s q in
-/// attention, the masked half counted: PaLM, Chowdhery 2022, appendix B; with `causal` not counted in decoders), and
-/// those computed again.
+/// attention, the masked half counted: PaLM, Chowdhery 2022, appendix B; with `causal` the masked half is not counted
+/// in decoders), and the recomputed ones.
 struct StepFlops {
     double model = 0, again = 0;
 };
 StepFlops step_flops(const Plan& plan, bool causal = false);
 
-/// A step with what people ask of it.
+/// A step's time with the figures that people ask for.
 struct StepReport {
     StepTime time;
     Seconds step = 0;
     double tokens = 0;             ///< a step, over all ranks
     double tokens_per_second = 0;  ///< over all ranks
     double mfu = 0;                ///< the model's FLOPs / (step x ranks x peak)
-    double hfu = 0;                ///< the same with what is computed again
+    double hfu = 0;                ///< the same with recomputed FLOPs
     double bubble = 0;             ///< share of the step
     Hardware hardware;
 };
 
-/// The plan has to be possible. Error for a GPU that is not in the catalogue. Pipelines in closed form
-/// (pipeline_time.h); with `simulated` by the simulator on these stage times, which any schedule and a list from a file
-/// need.
+/// The plan has to be possible. Error for a GPU that is not in the catalogue. The bubble of a pipeline is in closed
+/// form (pipeline_time.h); with `simulated`, and for a schedule from a file, it comes from the simulator on these stage
+/// times.
 Result<StepReport> step_time(const Plan& plan, const Hardware& hardware, bool simulated = false);
 Result<StepReport> step_time(const Plan& plan);
 
-/// Seconds of each stage of the plan's pipeline, sends included: what simulate_pipeline takes.
+/// Seconds of each stage of the plan's pipeline, sends included, as simulate_pipeline takes them.
 StageTimes stage_seconds(const Plan& plan, const Hardware& hardware);
 
-/// What a budget of tokens takes.
+/// Time and cost of a budget of tokens.
 struct Budget {
     double tokens = 0;
     double steps = 0;

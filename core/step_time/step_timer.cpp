@@ -9,6 +9,7 @@
 #include "core/estimate/terms.h"
 #include "core/plan/recompute_rules.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 #include "core/step_time/collective_time.h"
 #include "core/step_time/layer_time.h"
 #include "core/step_time/pipeline_time.h"
@@ -21,7 +22,7 @@ auto layer_key(const Layout& l) {
     return std::tuple(l.micro_batch, l.tp, l.cp, l.ep, l.sequence_parallel, l.compress_activations,
                       l.offload_activations);
 }
-/// Stages dealt by time also depend on what the times depend on.
+/// A split by time also depends on the values that the times depend on.
 auto stages_key(const Layout& l) {
     const bool even = l.split == Split::Even;
     return std::tuple(l.pp, l.tp, l.ep, l.schedule, l.chunks, l.split, l.recompute_stages, l.recompute_every,
@@ -31,10 +32,10 @@ auto stages_key(const Layout& l) {
 struct LayerParts {
     LayerTime decoder, encoder;
     EndsTime ends;
-    double kept_bytes = 0;  ///< of one decoder layer by no recomputation
+    double kept_bytes = 0;  ///< bytes that one decoder layer keeps without recomputation
 };
 
-/// Pipeline ranks that hold the same.
+/// Pipeline ranks that hold the same layers.
 struct Stage {
     std::int64_t ranks = 1, layers = 0, encoders = 0, recomputed = 0, recomputed_encoders = 0;
     bool first = false, last = false;
@@ -46,8 +47,8 @@ struct Stage {
 
 struct Stages {
     std::vector<Stage> kinds;
-    double dense = 0, experts = 0;          ///< parameters that train, of the rank that holds most
-    double all_dense = 0, all_experts = 0;  ///< with those that do not
+    double dense = 0, experts = 0;          ///< trained parameters of the rank that holds most
+    double all_dense = 0, all_experts = 0;  ///< the same with frozen parameters
     std::int64_t layers = 1;                ///< of the rank that holds most
 };
 
@@ -149,7 +150,7 @@ struct StepTimer::Impl {
         return made;
     }
 
-    /// What of a transfer is not hidden behind `window` of work.
+    /// The part of a transfer that `window` of work does not hide.
     Seconds seen(Seconds transfer, Seconds window) const {
         const double overlap = hardware.efficiency.gradient_overlap;
         return std::max((1 - overlap) * transfer, transfer - overlap * window);
@@ -200,9 +201,10 @@ struct StepTimer::Impl {
                                : plan.optimizer.kind == OptimizerKind::Sgd       ? (plan.optimizer.momentum > 0 ? 8 : 0)
                                : plan.optimizer.kind == OptimizerKind::Adafactor ? 1
                                                                                  : 16;
-        // Masters and moments are read and written, gradients scaled back (twice), measured, clipped (twice) and used.
+        // The update reads and writes masters and moments. Gradients are scaled back (twice), measured, clipped (twice)
+        // and used.
         const double bytes = 8 + moments + (half ? element : 0) + (half ? 6 : 4) * gradient;
-        if (l.offload_optimizer != Offload::None && plan.cluster.gpu != "cpu") {
+        if (l.offload_optimizer != Offload::None && !plan.cluster.on_cpu()) {
             const double moves = l.zero_stage >= 2 ? as_double(l.accumulation) : 1;
             const double ranks = as_double(std::min(hardware.a_node, l.world_size()));
             time.of(TimePart::Host) +=
@@ -224,7 +226,8 @@ struct StepTimer::Impl {
         if (l.offload_activations)
             time.of(TimePart::Host) += m * (std::max(0.0, kept / link - work.forward) +
                                             std::max(0.0, kept / link - work.backward_input - work.backward_weight));
-        // A byte is an element: read in the dtype and written, then read and written back.
+        // An element takes a byte when compressed: it is read in the dtype and written as a byte, then read and written
+        // back.
         if (l.compress_activations)
             time.of(TimePart::Recompute) +=
                 m * kept * 2 * (element + 1) / (hardware.memory * hardware.efficiency.memory);

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// What step_time(plan) gives for each layout, without simulation. A layer's and the ends' times, the stages and their
-/// parameters are kept from one layout to the next, so a search that changes ZeRO, offload, accumulation and schedule
-/// innermost is fastest. For one thread.
+/// The result of step_time(plan) for each layout, without simulation. A layer's and the ends' times, the stages and
+/// their parameters are kept from one layout to the next, so a search that changes ZeRO, offload, accumulation and
+/// schedule innermost is fastest. For one thread.
 ///
 /// Data parallelism: ZeRO-0 all-reduces the gradients, ZeRO-1 reduce-scatters them and gathers the parameters, ZeRO-2
 /// reduce-scatters each micro-batch's, ZeRO-3 gathers the parameters twice and reduce-scatters for each micro-batch
@@ -27,8 +27,9 @@ public:
     /// The layout has to be possible (check_plan). A schedule from a file is not read: layout.schedule counts.
     StepTime time(const Layout& layout);
 
-    /// No layout of these ranks, micro-batch and recomputation is faster, whatever its ZeRO stage, schedule and split:
-    /// all micro-batches' work on the mean pipeline rank, without bubble, sends, data-parallel links and update.
+    /// A lower bound for every layout with these ranks, micro-batch and recomputation, whatever its ZeRO stage,
+    /// schedule and split: the work of all micro-batches on the mean pipeline rank, without bubble, sends,
+    /// data-parallel links and update.
     Seconds at_least(const Layout& layout);
 
 private:

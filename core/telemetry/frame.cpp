@@ -152,18 +152,16 @@ Result<void> FrameScanner::scan(int fd, std::uint64_t file_size, Bytes limit,
             at_end_ = true;
             return {};
         }
-        const auto magic = read_at(fd, 0, record_magic.size());
-        if (!magic) return tl::unexpected(magic.error());
-        if (*magic != record_magic) return bad_input("not a record file: it does not start with {}", record_magic);
+        PLIMSOLL_TRY(const auto magic, read_at(fd, 0, record_magic.size()));
+        if (magic != record_magic) return bad_input("not a record file: it does not start with {}", record_magic);
         offset_ = good_end_ = record_magic.size();
     }
     // The largest frame always fits into one read, so that each call gets on.
     const std::uint64_t size = std::max<std::uint64_t>(static_cast<std::uint64_t>(std::max<Bytes>(limit, 0)),
                                                        2 * (frame_header + max_payload));
     const std::uint64_t left = file_size > offset_ ? file_size - offset_ : 0;
-    const auto data = read_at(fd, offset_, static_cast<std::size_t>(std::min(size, left)));
-    if (!data) return tl::unexpected(data.error());
-    walk(*data, take);
+    PLIMSOLL_TRY(const auto data, read_at(fd, offset_, static_cast<std::size_t>(std::min(size, left))));
+    walk(data, take);
     at_end_ = left <= size;
     return {};
 }

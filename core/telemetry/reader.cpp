@@ -9,25 +9,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/fd.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 
 namespace plimsoll {
 
 namespace {
-
-class Fd {
-public:
-    explicit Fd(int fd) : fd_(fd) {}
-    ~Fd() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Fd(const Fd&) = delete;
-    Fd& operator=(const Fd&) = delete;
-    int get() const { return fd_; }
-
-private:
-    int fd_;
-};
 
 std::optional<Event> event_from(ByteReader& in) {
     Event event;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/telemetry/contract/series.h"
 
 namespace plimsoll {
 
@@ -27,31 +28,12 @@ struct Point {
     double value = 0;  ///< NaN and infinities are recorded as they are
 };
 
-/// Names used by the engine (the unit in brackets). Per-layer norms are "grad_norm/LAYER".
-namespace series {
-inline constexpr const char* loss = "loss";  // nats a token, over the global batch
-inline constexpr const char* validation_loss = "validation_loss";
-inline constexpr const char* lr = "lr";
-inline constexpr const char* loss_scale = "loss_scale";
-inline constexpr const char* grad_norm = "grad_norm";                  // before clipping
-inline constexpr const char* tokens_per_second = "tokens_per_second";  // all ranks
-inline constexpr const char* step_time = "step_time";                  // s, of the recording rank
-inline constexpr const char* data_time = "data_time";                  // s of it, to cut batches from the corpus
-inline constexpr const char* wait_time = "wait_time";                  // s of it, waiting in collectives
-inline constexpr const char* memory = "memory";                        // bytes now, of the recording rank
-inline constexpr const char* memory_peak = "memory_peak";
-/// CPU ranks: the step's own.
-inline constexpr const char* memory_step_peak = "memory_step_peak";
-inline constexpr const char* noise_scale = "noise_scale";
-inline constexpr const char* layer_norm_prefix = "grad_norm/";
-}  // namespace series
-
 struct Event {
     std::uint64_t step = 0;
     double time = 0;
-    std::string kind;      ///< "start", "checkpoint", "overflow", "sample", "stop", "error", "resume", "end", …
-    std::string sentence;  ///< for a person
-    Json details = Json::object();
+    std::string kind;               ///< a name of EventKind
+    std::string sentence;           ///< for a person; "" of events for those who draw
+    Json details = Json::object();  ///< contract/event_contents.h says what each kind holds
 };
 
 }  // namespace plimsoll

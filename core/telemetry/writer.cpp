@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll {
@@ -59,7 +60,7 @@ Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path)
         return bad_input("cannot cut the torn tail of {}: {}", path.string(), errno_text(errno));
     }
     if (writer.size_ == 0) {
-        if (auto done = writer.append(record_magic); !done) return tl::unexpected(done.error());
+        PLIMSOLL_CHECK(writer.append(record_magic));
     }
     return writer;
 }
@@ -150,14 +151,6 @@ Result<void> TelemetryWriter::append(std::string_view frames) {
                       errno_text(errno));
     }
     return failed("cannot write {}: {}; free some room, then resume the run", path_, errno_text(error));
-}
-
-std::string unit_of(const std::string& name) {
-    if (name == series::step_time || name == series::data_time || name == series::wait_time) return "s";
-    if (name == series::noise_scale) return "tokens";
-    if (name == series::memory || name == series::memory_peak || name == series::memory_step_peak) return "B";
-    if (name == series::tokens_per_second) return "tokens/s";
-    return "";
 }
 
 }  // namespace plimsoll

@@ -40,7 +40,4 @@ private:
     std::uint32_t next_id_ = 0;
 };
 
-/// "s", "B", "tokens/s", "" by series name.
-std::string unit_of(const std::string& series_name);
-
 }  // namespace plimsoll

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/validation/bubble_cases.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include <fmt/ranges.h>
-
-#include "core/validation/bubble_rates.h"
 
 namespace plimsoll {
 namespace {
@@ -63,11 +63,10 @@ Result<BubbleCase> row(const std::vector<std::string>& columns, const std::vecto
             one.weight_share = *value;
         }
         if (column == "p" || column == "m" || column == "chunks") {
-            const auto whole = count(*value, line, column);
-            if (!whole) return tl::unexpected(whole.error());
-            if (column == "p") one.ranks = *whole;
-            if (column == "m") one.micro_batches = *whole;
-            if (column == "chunks") one.chunks = *whole;
+            PLIMSOLL_TRY(const auto whole, count(*value, line, column));
+            if (column == "p") one.ranks = whole;
+            if (column == "m") one.micro_batches = whole;
+            if (column == "chunks") one.chunks = whole;
         }
     }
     return one;
@@ -94,9 +93,8 @@ Result<std::vector<BubbleCase>> read_bubble_cases(std::string_view csv) {
                                      fmt::join(needed, ", "));
             continue;
         }
-        auto one = row(columns, cells, line);
-        if (!one) return tl::unexpected(one.error());
-        cases.push_back(*std::move(one));
+        PLIMSOLL_TRY(auto one, row(columns, cells, line));
+        cases.push_back(std::move(one));
     }
     if (cases.empty()) return bad_input("the file has no rows; give a line of column names and one line a case");
     return cases;

@@ -22,15 +22,13 @@ Result<double> rate_of(const PipelineSchedule& schedule, const BubbleCase& given
     const double chunks = schedule.chunks;
     const auto times = StageTimes::uniform(schedule.stages(), given.forward / chunks, given.backward_input / chunks,
                                            given.backward_weight / chunks, given.send);
-    const auto timeline = simulate(schedule, times);
-    if (!timeline) return tl::unexpected(timeline.error());
-    return timeline->bubble_per_rank;
+    PLIMSOLL_TRY(const auto timeline, simulate(schedule, times));
+    return timeline.bubble_per_rank;
 }
 
 Result<double> rate_of(Schedule kind, const BubbleCase& given, int chunks) {
-    const auto schedule = make_schedule(kind, {given.ranks, given.micro_batches, chunks});
-    if (!schedule) return tl::unexpected(schedule.error());
-    return rate_of(*schedule, given);
+    PLIMSOLL_TRY(const auto schedule, make_schedule(kind, {given.ranks, given.micro_batches, chunks}));
+    return rate_of(schedule, given);
 }
 
 Result<BubbleRate> interleaved_rate(const BubbleCase& given) {
@@ -38,12 +36,11 @@ Result<BubbleRate> interleaved_rate(const BubbleCase& given) {
     double nearest = INFINITY;
     const int first = given.chunks.value_or(2), last = given.chunks.value_or(best.published ? 4 : 2);
     for (int chunks = first; chunks <= last; ++chunks) {
-        const auto rate = rate_of(Schedule::Interleaved, given, chunks);
-        if (!rate) return tl::unexpected(rate.error());
-        const double off = best.published ? std::abs(*rate - *best.published) : 0;
+        PLIMSOLL_TRY(const auto rate, rate_of(Schedule::Interleaved, given, chunks));
+        const double off = best.published ? std::abs(rate - *best.published) : 0;
         if (off >= nearest) continue;
         nearest = off;
-        best.simulated = *rate;
+        best.simulated = rate;
         best.note = fmt::format("{} chunks{}", chunks,
                                 given.chunks     ? ""
                                 : best.published ? ", the nearest: the file does not say how many"
@@ -60,35 +57,30 @@ Result<BubbleRate> searched_rate(const BubbleCase& given, double room, AutoSearc
     limits.goal = AutoGoal::LongestRank;
     const auto times =
         StageTimes::uniform(given.ranks, given.forward, given.backward_input, given.backward_weight, given.send);
-    const auto rate = rate_of(auto_schedule({given.ranks, given.micro_batches}, times, limits), given);
-    if (!rate) return tl::unexpected(rate.error());
+    PLIMSOLL_TRY(const auto rate, rate_of(auto_schedule({given.ranks, given.micro_batches}, times, limits), given));
     auto published = published_rate(given, column);
     if (search == AutoSearch::Wide) column += "_search";
-    return BubbleRate{std::move(column), *rate, published, search == AutoSearch::Wide ? "wide search" : ""};
+    return BubbleRate{std::move(column), rate, published, search == AutoSearch::Wide ? "wide search" : ""};
 }
 
 }  // namespace
 
 Result<std::vector<BubbleRate>> bubble_rates(const BubbleCase& given) {
     // Refuses the shape and the times before anything is laid out for them.
-    const auto base = rate_of(Schedule::OneFOneB, given, 1);
-    if (!base) return tl::unexpected(base.error());
-    std::vector<BubbleRate> rates{{"bubble_1f1b", *base, published_rate(given, "bubble_1f1b"), {}}};
+    PLIMSOLL_TRY(const auto base, rate_of(Schedule::OneFOneB, given, 1));
+    std::vector<BubbleRate> rates{{"bubble_1f1b", base, published_rate(given, "bubble_1f1b"), {}}};
 
-    auto interleaved = interleaved_rate(given);
-    if (!interleaved) return tl::unexpected(interleaved.error());
-    rates.push_back(*std::move(interleaved));
+    PLIMSOLL_TRY(auto interleaved, interleaved_rate(given));
+    rates.push_back(std::move(interleaved));
     for (const auto& [kind, column] :
          {std::pair{Schedule::ZbH1, "bubble_zb_h1"}, std::pair{Schedule::ZbH2, "bubble_zb_h2"}}) {
-        const auto rate = rate_of(kind, given, 1);
-        if (!rate) return tl::unexpected(rate.error());
-        rates.push_back({column, *rate, published_rate(given, column), {}});
+        PLIMSOLL_TRY(const auto rate, rate_of(kind, given, 1));
+        rates.push_back({column, rate, published_rate(given, column), {}});
     }
     for (const auto search : {AutoSearch::Paper, AutoSearch::Wide})
         for (const auto& [room, column] : {std::pair{1.0, "bubble_zb_1p"}, std::pair{2.0, "bubble_zb_2p"}}) {
-            auto rate = searched_rate(given, room, search, column);
-            if (!rate) return tl::unexpected(rate.error());
-            rates.push_back(*std::move(rate));
+            PLIMSOLL_TRY(auto rate, searched_rate(given, room, search, column));
+            rates.push_back(std::move(rate));
         }
     return rates;
 }

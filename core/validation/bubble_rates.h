@@ -16,15 +16,10 @@ struct BubbleCase {
     int ranks = 1;
     int micro_batches = 1;
     Seconds forward = 0, backward_input = 0, backward_weight = 0, send = 0;
-    std::optional<int> chunks;           ///< of the interleaved schedule, where the file says them
-    std::optional<double> weight_share;  ///< of a micro-batch's activations, where the file says it
+    std::optional<int> chunks;           ///< chunks of the interleaved schedule, where the file gives them
+    std::optional<double> weight_share;  ///< share of a micro-batch's activations, where the file gives it
     std::vector<std::pair<std::string, double>> published;
 };
-
-/// Rows of a CSV with the columns p, m, forward_ms, backward_input_ms, backward_weight_ms, comm_ms, any of bubble_1f1b,
-/// bubble_interleaved_1f1b, bubble_zb_h1, bubble_zb_h2, bubble_zb_1p, bubble_zb_2p, and perhaps chunks and
-/// weight_share. Errors name the line and the column.
-Result<std::vector<BubbleCase>> read_bubble_cases(std::string_view csv);
 
 struct BubbleRate {
     std::string column;
@@ -33,10 +28,10 @@ struct BubbleRate {
     std::string note;
 };
 
-/// Timeline::bubble_per_rank of each schedule for the case's times. ZB-1p and ZB-2p by the paper's own rules, and once
-/// more by the wide search (columns …_search). A case without chunks is simulated with the 2 to 4 chunks (the paper has
-/// as many) whose rate is nearest to the published one, which the note says; without weight_share with 32 / (34 + 5 s /
-/// d), a sequence of 1024 and heads of 96 (table 1 and the 1.5B model of the paper).
+/// Timeline::bubble_per_rank of each schedule for the case's times. ZB-1p and ZB-2p follow the paper's own rules, and
+/// once more the wide search (columns …_search). A case without chunks is simulated with 2 to 4 chunks, the paper's
+/// numbers; the rate nearest to the published one counts, and the note names its chunks. A case without weight_share
+/// takes 32 / (34 + 5 s / d), a sequence of 1024 and heads of 96 (table 1 and the 1.5B model of the paper).
 Result<std::vector<BubbleRate>> bubble_rates(const BubbleCase& given);
 
 }  // namespace plimsoll

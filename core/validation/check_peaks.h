@@ -14,9 +14,9 @@ namespace plimsoll {
 struct PeakCheck {
     PeakRow row;
     std::optional<Bytes> predicted;  ///< nothing where the row cannot be estimated
-    Interval interval;               ///< of the estimate
+    Interval interval;               ///< the estimate's interval
     double error = 0;                ///< predicted / truth - 1
-    std::string cause;               ///< of an error over 5 %: what the row does not say, or what would explain it
+    std::string cause;  ///< explains an error over 5 %: an assumption where the row is silent, or a known cause
 };
 
 struct PeakSummary {
@@ -31,8 +31,8 @@ struct PeakSummary {
 std::vector<PeakCheck> check_peaks(const std::vector<PeakRow>& rows);
 PeakSummary summarize(const std::vector<PeakCheck>& checks);
 
-/// The quantiles of truth ÷ predicted over the estimated rows of `framework` that say all that is asked, as
-/// error_model.cpp holds them.
+/// The quantiles of truth ÷ predicted over the estimated rows of `framework` without assumptions, in the form of
+/// error_model.cpp.
 struct ErrorQuantiles {
     std::size_t samples = 0;
     std::vector<double> ratios;

@@ -10,11 +10,10 @@ namespace plimsoll {
 Result<std::vector<StepCheck>> check_steps(const std::vector<StepRow>& rows, const Efficiency* efficiency) {
     std::vector<StepCheck> checks;
     for (const auto& row : rows) {
-        auto hardware = hardware_of(row.plan.cluster, row.plan.numerics.dtype);
-        if (!hardware) return tl::unexpected(hardware.error());
-        if (efficiency) hardware->efficiency = *efficiency;
-        hardware->efficiency.gradient_overlap = row.gradient_overlap;
-        auto report = step_time(row.plan, *hardware);
+        PLIMSOLL_TRY(auto hardware, hardware_of(row.plan.cluster, row.plan.numerics.dtype));
+        if (efficiency) hardware.efficiency = *efficiency;
+        hardware.efficiency.gradient_overlap = row.gradient_overlap;
+        auto report = step_time(row.plan, hardware);
         if (!report) return bad_input("{}: {}", row.name, report.error().message);
         const double error = report->step / row.truth - 1;
         checks.push_back({row, *std::move(report), error});

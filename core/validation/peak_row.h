@@ -19,13 +19,13 @@ struct PeakRow {
     std::string confidence;  ///< "high", "medium", "low"; golden peaks are high
     Framework framework = Framework::Megatron;
     Workload work;
-    RankScope scope = RankScope::Last;  ///< whose peak it is
+    RankScope scope = RankScope::Last;  ///< the rank or ranks whose peak the row gives
     PeakMetric metric = PeakMetric::Allocated;
     Bytes truth = 0;
-    Bytes context = 0;    ///< of CUDA, where the row says it
+    Bytes context = 0;    ///< bytes of the CUDA context, where the row gives them
     Bytes capacity = 0;   ///< of the card; 0: not known
-    std::string unknown;  ///< why it cannot be estimated; empty: it can
-    std::string unsaid;   ///< what was assumed because the row does not say it
+    std::string unknown;  ///< why the row cannot be estimated; empty: it can
+    std::string unsaid;   ///< assumptions where the row is silent
 };
 
 /// Rows of a table with the columns of Megatron-LM's golden peaks (peak_alloc_bytes and the program's own flags) or of
@@ -33,10 +33,10 @@ struct PeakRow {
 /// flags as well: world-size, moe-ffn-hidden-size, … Errors name the line and the column.
 Result<std::vector<PeakRow>> read_peak_rows(const CsvTable& table);
 
-/// Memory of the card that a text names ("H100 96GB HBM2e", "GB200 (184.3 GiB)", "dev_dgx_a100"); 0: not known.
+/// Memory of the card that a text names ("H100 96GB HBM2e", "GB200 (184.3 GiB)", "dev_dgx_a100"); 0: unknown.
 Bytes capacity_of(std::string_view card);
 
-/// Part of it: one kind of table each.
+/// Helpers of read_peak_rows, one for each kind of table.
 Result<PeakRow> megatron_row(const CsvTable& table, std::size_t row);
 Result<PeakRow> published_row(const CsvTable& table, std::size_t row);
 

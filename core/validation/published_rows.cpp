@@ -334,9 +334,8 @@ Result<std::vector<PeakRow>> read_peak_rows(const CsvTable& table) {
             "vocab, seq, micro_batch, peak, unit, metric and source");
     std::vector<PeakRow> rows;
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
-        auto peak = golden ? megatron_row(table, row) : published_row(table, row);
-        if (!peak) return tl::unexpected(peak.error());
-        rows.push_back(*std::move(peak));
+        PLIMSOLL_TRY(auto peak, golden ? megatron_row(table, row) : published_row(table, row));
+        rows.push_back(std::move(peak));
     }
     return rows;
 }

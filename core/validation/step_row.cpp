@@ -11,6 +11,7 @@
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
 #include "core/step_time/step_time.h"
 
 namespace plimsoll {
@@ -47,12 +48,11 @@ Result<void> possible(const Plan& plan, std::size_t row) {
 Result<StepRow> vtrain_row(const CsvTable& table, std::size_t row, const Unsaid& unsaid) {
     std::array<double, vtrain_columns.size()> values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto value = number_in(table, row, vtrain_columns[i]);
-        if (!value) return tl::unexpected(value.error());
-        if (*value <= 0 || *value > 1e12)
-            return bad_input("line {}: {} in column \"{}\" has to be above 0 and below 10^12", row + 2, *value,
+        PLIMSOLL_TRY(const auto value, number_in(table, row, vtrain_columns[i]));
+        if (value <= 0 || value > 1e12)
+            return bad_input("line {}: {} in column \"{}\" has to be above 0 and below 10^12", row + 2, value,
                              vtrain_columns[i]);
-        values[i] = *value;
+        values[i] = value;
     }
     const auto whole = [&](std::size_t i) { return static_cast<std::int64_t>(values[i]); };
     StepRow made;
@@ -80,7 +80,7 @@ Result<StepRow> vtrain_row(const CsvTable& table, std::size_t row, const Unsaid&
                     unsaid.internode_gbs};
     plan.numerics.dtype = Dtype::Fp16;
     plan.numerics.attention = Attention::Eager;
-    if (auto fine = possible(plan, row); !fine) return tl::unexpected(fine.error());
+    PLIMSOLL_CHECK(possible(plan, row));
     made.truth = values[10] / 1000;
     made.name = fmt::format("h {} L {} on {}: tp {} dp {} pp {} micro-batch {} of {}", m.hidden_size, m.num_layers,
                             whole(0), l.tp, l.dp, l.pp, l.micro_batch, whole(1));
@@ -107,14 +107,12 @@ Result<StepRow> settings_row(const CsvTable& table, std::size_t row) {
     auto plan = with_settings(made.plan, settings);
     if (!plan) return bad_input("line {}: {}", row + 2, plan.error().message);
     made.plan = *std::move(plan);
-    if (auto fine = possible(made.plan, row); !fine) return tl::unexpected(fine.error());
-    const auto value = number_in(table, row, "value");
-    if (!value) return tl::unexpected(value.error());
-    if (*value <= 0) return bad_input("line {}: value has to be above 0", row + 2);
+    PLIMSOLL_CHECK(possible(made.plan, row));
+    PLIMSOLL_TRY(const auto value, number_in(table, row, "value"));
+    if (value <= 0) return bad_input("line {}: value has to be above 0", row + 2);
     if (!table.at(row, "gradient_overlap").empty()) {
-        const auto overlap = number_in(table, row, "gradient_overlap");
-        if (!overlap) return tl::unexpected(overlap.error());
-        made.gradient_overlap = std::min(*overlap, 1.0);
+        PLIMSOLL_TRY(const auto overlap, number_in(table, row, "gradient_overlap"));
+        made.gradient_overlap = std::min(overlap, 1.0);
     }
     const auto hardware = hardware_of(made.plan.cluster, made.plan.numerics.dtype);
     if (!hardware) return bad_input("line {}: {}", row + 2, hardware.error().message);
@@ -122,16 +120,16 @@ Result<StepRow> settings_row(const CsvTable& table, std::size_t row) {
     const double ranks = static_cast<double>(made.plan.layout.world_size());
     const auto& metric = table.at(row, "metric");
     if (metric == "seconds") {
-        made.truth = *value;
+        made.truth = value;
     } else if (metric == "model_tflops") {
-        made.truth = flops.model / (*value * 1e12 * ranks);
+        made.truth = flops.model / (value * 1e12 * ranks);
     } else if (metric == "causal_model_tflops") {
-        made.truth = step_flops(made.plan, true).model / (*value * 1e12 * ranks);
+        made.truth = step_flops(made.plan, true).model / (value * 1e12 * ranks);
     } else if (metric == "hardware_tflops") {
-        made.truth = (flops.model + flops.again) / (*value * 1e12 * ranks);
+        made.truth = (flops.model + flops.again) / (value * 1e12 * ranks);
     } else if (metric == "tokens_per_second_per_gpu") {
         const auto tokens = static_cast<double>(made.plan.layout.global_batch() * made.plan.data.sequence_length);
-        made.truth = tokens / (*value * ranks);
+        made.truth = tokens / (value * ranks);
     } else {
         return bad_input(
             "line {}: metric \"{}\" is not one of seconds, model_tflops, causal_model_tflops, hardware_tflops, "
@@ -171,12 +169,10 @@ Result<std::vector<StepRow>> read_step_rows(const CsvTable& table, const Unsaid&
     }
     std::vector<StepRow> rows;
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        auto row = settings ? settings_row(table, i) : vtrain_row(table, i, unsaid);
-        if (!row) return tl::unexpected(row.error());
-        rows.push_back(*std::move(row));
+        PLIMSOLL_TRY(auto row, settings ? settings_row(table, i) : vtrain_row(table, i, unsaid));
+        rows.push_back(std::move(row));
     }
-    if (!settings)
-        if (auto fine = recompute_where_needed(rows); !fine) return tl::unexpected(fine.error());
+    if (!settings) PLIMSOLL_CHECK(recompute_where_needed(rows));
     return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/plan/plan.h"
 #include "core/validation/csv.h"
 
@@ -13,13 +14,13 @@ namespace plimsoll {
 struct StepRow {
     std::string name;
     Plan plan;
-    Seconds truth = 0;            ///< of a step
-    double gradient_overlap = 0;  ///< of the framework that ran it: how far gradients travel behind the backward
+    Seconds truth = 0;            ///< seconds of a step
+    double gradient_overlap = 0;  ///< share of the backward pass that hides gradient transfers in the row's framework
     std::string source;
-    std::string group;  ///< rows of the same model, GPUs and global batch: layouts that one may choose between
+    std::string group;  ///< rows of the same model, GPUs and global batch: layouts between which one may choose
 };
 
-/// What a table of vTrain's columns does not say.
+/// Hardware facts that a table with vTrain's columns leaves out.
 struct Unsaid {
     std::string gpu = "A100 SXM4 80GB";
     double internode_gbs = 25;  ///< 8 x 200 Gb/s a node

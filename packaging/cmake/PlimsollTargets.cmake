@@ -10,7 +10,6 @@ target_compile_options(plimsoll_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(PLIMSOLL_WERROR)
   target_compile_options(plimsoll_flags INTERFACE -Werror)
 endif()
-target_compile_definitions(plimsoll_flags INTERFACE PLIMSOLL_VERSION="${PROJECT_VERSION}")
 if(PLIMSOLL_SANITIZER)
   # Undefined behaviour that is only printed would pass every test: it ends the program.
   add_compile_options(-fsanitize=${PLIMSOLL_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -93,6 +92,18 @@ function(plimsoll_program name)
   plimsoll_compile_quickly(${name} "${ARG_PRECOMPILED}")
 endfunction()
 
+# plimsoll_peers_test(NAME COMMAND ... [TIMEOUT seconds]): a ctest entry that needs the packages of other tools
+# (packaging/setup --peers); label `peers`. Used inside if(PLIMSOLL_PEERS_TESTS).
+set(PLIMSOLL_PEERS_PYTHON "${CMAKE_SOURCE_DIR}/.deps/venv/bin/python")
+function(plimsoll_peers_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS peers TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
 # plimsoll_test(NAME USES ... [SOURCES ...] [ENVIRONMENT K=V ...] [TIMEOUT seconds]): a GoogleTest program of the
 # *_test.cpp files in the folder and below it, or of SOURCES, and its ctest entry.
 function(plimsoll_test name)
@@ -108,12 +119,14 @@ function(plimsoll_test name)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
   plimsoll_precompile(test_${name} ${TEST_PRECOMPILED})
   target_compile_definitions(test_${name} PRIVATE
-    PLIMSOLL_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
     PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     PLIMSOLL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   add_test(NAME ${name} COMMAND test_${name})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 300)
+  endif()
+  if(PLIMSOLL_SANITIZER)
+    math(EXPR TEST_TIMEOUT "${TEST_TIMEOUT} * 5")
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT})
   if(TEST_ENVIRONMENT)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes resources/deepspeed-schema.json, the facts that `plimsoll lint` judges by.
 
-    make_schema.py --shared ../shared/deepspeed [--output FILE] [--check]
+    make_schema.py [--output FILE] [--check]
 
-From schema.json and schema_versions.json (made by running DeepSpeed's own classes of four releases), releases.json
-(read_releases.py: every release between them), meanings.txt (a line a key) and the arguments of torch's optimizers and
-schedulers. --check: exit code 1 where the file that is there is not what comes out.
+From schema.json and schema_versions.json of tests/oracles/deepspeed (made by running DeepSpeed's own classes of four
+releases), releases.json (read_releases.py: every release between them), meanings.txt (a line a key) and the arguments of
+torch's optimizers and schedulers. --check: exit code 1 where the file that is there is not what comes out.
 """
 import argparse
 import inspect
@@ -15,7 +15,9 @@ import sys
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RESOURCE = os.path.join(HERE, "..", "..", "resources", "deepspeed-schema.json")
+ROOT = os.path.dirname(os.path.dirname(HERE))
+RESOURCE = os.path.join(ROOT, "resources", "deepspeed-schema.json")
+RECORDED = os.path.join(ROOT, "tests", "oracles", "deepspeed")
 
 # schema_versions.json has them as new in 0.18.9, since they were read under other names before: they are as old as fp16.
 ALWAYS = {"fp16.consecutive_hysteresis", "fp16.hysteresis", "fp16.loss_scale_window", "fp16.min_loss_scale"}
@@ -189,8 +191,8 @@ def scheduler_arguments(schema):
     return schedulers
 
 
-def schema_text(shared):
-    schema, versions = load(shared, "schema.json"), load(shared, "schema_versions.json")
+def schema_text():
+    schema, versions = load(RECORDED, "schema.json"), load(RECORDED, "schema_versions.json")
     releases = Releases(load(HERE, "releases.json"))
     with open(os.path.join(HERE, "meanings.txt")) as file:
         meanings = dict(line.rstrip("\n").split("|", 1) for line in file)
@@ -217,15 +219,11 @@ def block_text(value):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", required=True)
     parser.add_argument("--output", default=RESOURCE)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    if not os.path.exists(os.path.join(options.shared, "schema.json")):
-        print(f"{options.shared}/schema.json is not here: nothing can be made of it")
-        sys.exit(77)
     warnings.filterwarnings("ignore")
-    text = schema_text(options.shared)
+    text = schema_text()
     if not options.check:
         with open(f"{options.output}.new", "w") as file:
             file.write(text)

@@ -4,8 +4,8 @@
     read_releases.py --schema SCHEMA.json --output releases.json deepspeed-0.14.4.tar.gz deepspeed-0.14.5.tar.gz ...
 
 Reads the source archives without running them: fields of pydantic classes and constants are taken from the syntax
-tree. SCHEMA.json (shared/deepspeed) says which class checks which key. A key is left out where that does not find it
-in the newest release, since then nothing can be said of the others.
+tree. SCHEMA.json (tests/oracles/deepspeed/schema.json) says which class checks which key. A key is left out where that
+does not find it in the newest release, since then nothing can be said of the others.
 """
 import argparse
 import ast

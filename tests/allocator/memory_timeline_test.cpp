@@ -8,6 +8,7 @@
 
 #include "core/allocator/timeline_file.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 
 namespace plimsoll {
 namespace {

@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/control/gradient_guard.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/estimate/peak_counter.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"

@@ -17,31 +17,28 @@ Result<void> write(const std::vector<StoredTensor>& tensors, const StoredCheckpo
         next += each.bytes();
     }
     const Metadata metadata{
-        {"kind", std::string(checkpoint_kind_names[static_cast<std::size_t>(checkpoint.kind)])},
+        {"kind", std::string(name_of(checkpoint.kind))},
         {"step", checkpoint.step ? fmt::format("{}", *checkpoint.step) : ""},
         {"states", fmt::format("{}", fmt::join(checkpoint.state_names, " "))},
     };
-    const auto header = make_safetensors_header(places, metadata);
-    if (!header) return tl::unexpected(header.error());
-    auto file = FileWriter::create(path);
-    if (!file) return tl::unexpected(file.error());
-    if (auto written = write_safetensors_header(*file, *header); !written) return written;
+    PLIMSOLL_TRY(const auto header, make_safetensors_header(places, metadata));
+    PLIMSOLL_TRY(auto file, FileWriter::create(path));
+    if (auto written = write_safetensors_header(file, header); !written) return written;
     std::string values;
     for (const StoredTensor& each : tensors) {
         values.resize(each.bytes());
         if (auto read = read_values(each, values.data()); !read) return read;
-        if (auto written = file->write(values.data(), values.size()); !written) return written;
+        if (auto written = file.write(values.data(), values.size()); !written) return written;
     }
-    return file->finish();
+    return file.finish();
 }
 
 Result<void> run(int argc, char** argv) {
     if (argc != 3 && argc != 4) return bad_input("usage: read-checkpoint PATH OUT.safetensors [EMBEDDING]");
-    const auto checkpoint = open_checkpoint(argv[1]);
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
-    if (argc == 3) return write(checkpoint->weights, *checkpoint, argv[2]);
-    const auto weights = model_weights(*checkpoint, argv[3], {"model", "lm_head", "embed_tokens", "layers", "norm"});
-    return weights ? write(*weights, *checkpoint, argv[2]) : tl::unexpected(weights.error());
+    PLIMSOLL_TRY(const auto checkpoint, open_checkpoint(argv[1]));
+    if (argc == 3) return write(checkpoint.weights, checkpoint, argv[2]);
+    const auto weights = model_weights(checkpoint, argv[3], {"model", "lm_head", "embed_tokens", "layers", "norm"});
+    return weights ? write(*weights, checkpoint, argv[2]) : tl::unexpected(weights.error());
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints as the real PyTorch and DeepSpeed write them, each beside what it holds (expected.safetensors).
 
+    write_checkpoints.py FOLDER [NAME...]           with sizes for check_checkpoints.py
+    write_checkpoints.py --small FOLDER [NAME...]   a few hundred parameters each, as tests/oracles/checkpoints has them
+
 Every kind is a function that gets an empty folder and gives the path that a person would name. One process a rank, on
 gloo, where a kind needs ranks.
 """
+import argparse
 import contextlib
 import io
 import json
@@ -15,14 +19,23 @@ import sys
 os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
 
 
+# Sizes that two ranks cannot halve, so that shards are uneven and padded.
+SIZES = {"vocab_size": 61, "hidden_size": 20, "intermediate_size": 33}
+SMALL_SIZES = {"vocab_size": 7, "hidden_size": 10, "intermediate_size": 7}
+
+
+def is_small():
+    """Ranks are processes of their own: the environment tells them."""
+    return "PLIMSOLL_SMALL_CHECKPOINTS" in os.environ
+
+
 def llama(tied=False):
-    """Sizes that two ranks cannot halve, so that shards are uneven and padded."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
     torch.manual_seed(3)
-    config = LlamaConfig(vocab_size=61, hidden_size=20, num_hidden_layers=2, num_attention_heads=5, num_key_value_heads=5,
-                         intermediate_size=33, max_position_embeddings=24, initializer_range=0.2,
-                         tie_word_embeddings=tied, attn_implementation="eager")
+    config = LlamaConfig(**(SMALL_SIZES if is_small() else SIZES), num_hidden_layers=2, num_attention_heads=5,
+                         num_key_value_heads=5, max_position_embeddings=24, initializer_range=0.2, tie_word_embeddings=tied,
+                         bos_token_id=1, eos_token_id=2, attn_implementation="eager")
     model = LlamaForCausalLM(config)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -39,7 +52,7 @@ def expect(folder, tensors):
 
 def one_step(model, optimizer, tokens=None):
     import torch
-    tokens = torch.arange(40).view(2, 20) if tokens is None else tokens
+    tokens = torch.arange(40).view(2, 20) % model.config.vocab_size if tokens is None else tokens
     loss = model(tokens, labels=tokens).loss
     loss.backward()
     optimizer.step()
@@ -62,7 +75,7 @@ def bin_sharded(folder):
     from huggingface_hub import split_torch_state_dict_into_shards
     model = llama()
     weights = model.state_dict()
-    split = split_torch_state_dict_into_shards(weights, filename_pattern="pytorch_model{suffix}.bin", max_shard_size="10kB")
+    split = split_torch_state_dict_into_shards(weights, filename_pattern="pytorch_model{suffix}.bin", max_shard_size="1kB" if is_small() else "10kB")
     for file, names in split.filename_to_tensors.items():
         torch.save({name: weights[name] for name in names}, folder / file)
     index = {"metadata": split.metadata, "weight_map": split.tensor_to_filename}
@@ -186,14 +199,14 @@ def deepspeed(stage, universal=False, dtype="fp32"):
             settings["bf16"] = {"enabled": True}
         if stage == 3:
             # Several sub-groups, so that a parameter's shard lies across two of them.
-            settings["zero_optimization"] |= {"sub_group_size": 1000, "stage3_param_persistence_threshold": 0}
+            settings["zero_optimization"] |= {"sub_group_size": 100 if is_small() else 1000, "stage3_param_persistence_threshold": 0}
         matrices = [p for p in model.parameters() if p.dim() > 1]
         vectors = [p for p in model.parameters() if p.dim() == 1]
         optimizer = torch.optim.AdamW([{"params": matrices}, {"params": vectors, "weight_decay": 0.0}], lr=1e-2)
         config = model.config
         engine, *_ = ds.initialize(model=model, optimizer=optimizer, config=settings)
         for step in range(2):
-            tokens = torch.arange(20).view(1, 20) + rank + step
+            tokens = (torch.arange(20).view(1, 20) + rank + step) % config.vocab_size
             engine.backward(engine(tokens, labels=tokens).loss)
             engine.step()
         raw = folder / "raw" if universal else folder
@@ -264,5 +277,18 @@ def write_all(folder, only=None):
     return paths | {name: folder / name for name in two}
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    if options.small:
+        os.environ["PLIMSOLL_SMALL_CHECKPOINTS"] = "1"
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name, path in write_all(options.folder, options.names or None).items():
+        print(f"{name}: {path}")
+
+
 if __name__ == "__main__":
-    print(write_all(sys.argv[1], sys.argv[2:] or None))
+    main()

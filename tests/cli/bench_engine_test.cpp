@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll bench with real workers.
+#include "core/base/json.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {

@@ -6,6 +6,8 @@
 #include "app/cli/bench/bench_report.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll doctor on plans and runs.
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "tests/support/program.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/allocator/timeline_file.h"
+#include "core/base/json.h"
 #include "core/estimate/estimate.h"
 #include "tests/support/program.h"
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/estimate/estimate.h"
+#include "core/base/json.h"
 
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "core/estimate/estimate_json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 #include "tests/support/program.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll export hf. What the folder holds is tests/interop/model_files/hf_folder_test.cpp's.
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "tests/support/program.h"
 #include "tests/support/some_checkpoint.h"

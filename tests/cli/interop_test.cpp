@@ -2,9 +2,11 @@
 #include <httplib.h>
 #include <signal.h>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/interop/exports/export_target.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/program.h"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
 #include <fstream>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {
@@ -98,8 +100,8 @@ TEST_F(PipelineTest, FewerMicroBatchesThanStagesAreAllowedWithTheirCost) {
 }
 
 TEST_F(PipelineTest, ValidateBubbleComparesWithTheFile) {
-    const Json json =
-        json_of(plimsoll({"validate", "bubble", PLIMSOLL_SHARED_DIR "/data/zero-bubble-rates.csv", "--json"}));
+    const Json json = json_of(
+        plimsoll({"validate", "bubble", PLIMSOLL_SOURCE_DIR "/resources/validation/zero-bubble-rates.csv", "--json"}));
     ASSERT_EQ(json["rows"].size(), 8u);
     EXPECT_NEAR(json["rows"][0]["bubble_1f1b"]["simulated"], 0.2431, 0.00005);
     EXPECT_NEAR(json["rows"][0]["bubble_zb_2p"]["difference"], 0, 0.00005);

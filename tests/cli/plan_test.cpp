@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
+#include "core/base/json.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {
@@ -95,14 +96,15 @@ TEST_F(PlanCommandTest, BadInputIsRefusedWithTheCure) {
 TEST_F(PlanCommandTest, StepTimesBesidePublishedOnes) {
     const Json bundled = json_of(plimsoll({"validate", "step-time", "--json"}));
     EXPECT_EQ(bundled["rows"].size(), 35U);
-    const Json vtrain = json_of(
-        plimsoll({"validate", "step-time", PLIMSOLL_SHARED_DIR "/data/vtrain-step-times-single.csv", "--json"}));
+    const Json vtrain = json_of(plimsoll(
+        {"validate", "step-time", PLIMSOLL_SOURCE_DIR "/resources/validation/vtrain-step-times-single.csv", "--json"}));
     EXPECT_EQ(vtrain["summary"]["rows"], 729);
     EXPECT_LE(vtrain["summary"]["mean_absolute_error"].get<double>(), 0.084);
     refused({"validate", "step-time", "/no/such.csv"}, "/no/such.csv");
     put_contents(folder / "bad.csv", "a,b\n1,2\n");
     refused({"validate", "step-time", (folder / "bad.csv").string()}, "# GPUs");
-    refused({"validate", "step-time", "--gpu", "A1000", PLIMSOLL_SHARED_DIR "/data/vtrain-step-times-multi.csv"},
+    refused({"validate", "step-time", "--gpu", "A1000",
+             PLIMSOLL_SOURCE_DIR "/resources/validation/vtrain-step-times-multi.csv"},
             "A1000");
     refused({"bench"}, "--calibrate");
     refused({"bench", "--calibrate", "--gpu", "A1000"}, "A1000");

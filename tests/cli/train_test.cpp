@@ -2,7 +2,9 @@
 // plimsoll train, stop and runs, with fake workers.
 #include <signal.h>
 
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "tests/support/program.h"
 

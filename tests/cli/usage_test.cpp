@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
+#include "core/base/version.h"
 #include "tests/support/program.h"
 
 namespace plimsoll {
@@ -36,7 +38,7 @@ TEST_F(UsageTest, EveryCommandHasHelpAndVersion) {
         EXPECT_THAT(help.out, HasSubstr("Usage: ")) << ::testing::PrintToString(command);
         EXPECT_EQ(help.err, "");
         EXPECT_EQ(version.code, 0) << ::testing::PrintToString(command);
-        EXPECT_EQ(version.out, "plimsoll " PLIMSOLL_VERSION "\n") << ::testing::PrintToString(command);
+        EXPECT_EQ(version.out, std::string("plimsoll ") + version() + "\n") << ::testing::PrintToString(command);
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "core/run/clock.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/run/run_folder.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/program.h"

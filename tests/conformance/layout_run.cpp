@@ -13,6 +13,8 @@
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/plan/schedule_kind.h"
+#include "core/plan/settings.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "tests/support/run_harness.h"
 

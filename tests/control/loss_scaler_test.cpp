@@ -53,7 +53,7 @@ void check_trace(const Json& trace) {
 }
 
 TEST(LossScaler, FollowsEveryTraceOfDeepSpeed) {
-    const auto traces = read_json(PLIMSOLL_SHARED_DIR "/oracles/loss_scale_traces.json");
+    const auto traces = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/loss_scale_traces.json");
     ASSERT_TRUE(traces) << traces.error().message;
     const Json& cases = traces->at("cases");
     ASSERT_EQ(cases.size(), 98U);
@@ -66,9 +66,9 @@ TEST(LossScaler, FollowsEveryTraceOfDeepSpeed) {
     EXPECT_EQ(errors, 6);
 }
 
-// torch 2.11's own torch.amp.GradScaler (oracles/gen_oracles.py gradscaler).
+// torch 2.11's own torch.amp.GradScaler (tests/oracles/gen_oracles.py gradscaler).
 TEST(LossScaler, FollowsEveryTraceOfPyTorch) {
-    const auto traces = read_json(PLIMSOLL_SHARED_DIR "/oracles/gradscaler_traces.json");
+    const auto traces = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/gradscaler_traces.json");
     ASSERT_TRUE(traces) << traces.error().message;
     const Json& cases = traces->at("cases");
     ASSERT_EQ(cases.size(), 20U);

@@ -158,7 +158,7 @@ std::optional<InPlan> in_plan(const std::string& name, const Json& p, double lr)
 class Oracle : public ::testing::Test {
 protected:
     void SetUp() override {
-        const auto read = read_json(PLIMSOLL_SHARED_DIR "/oracles/lr_schedules.json");
+        const auto read = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/lr_schedules.json");
         ASSERT_TRUE(read) << read.error().message;
         cases_ = read->at("cases");
         ASSERT_EQ(cases_.size(), 33U);

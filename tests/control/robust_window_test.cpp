@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/control/robust_window.h"
+#include "core/base/json.h"
+#include "core/base/median.h"
 
 #include <gtest/gtest.h>
 

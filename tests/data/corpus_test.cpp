@@ -50,6 +50,8 @@ protected:
         const auto corpus = load_corpus(d);
         if (corpus) return "no error";
         EXPECT_EQ(corpus.error().kind, Error::Kind::BadInput);
+        const auto beginning = read_corpus_beginning(d, 64);
+        EXPECT_EQ(beginning ? "no error" : beginning.error().message, corpus.error().message);
         return corpus.error().message;
     }
 
@@ -156,6 +158,35 @@ TEST_F(CorpusTest, FileOverTheLimitIsRefusedUnread) {
     const std::string path = write("big.txt", "x");
     fs::resize_file(path, static_cast<std::uintmax_t>(corpus_limit) + 1);  // a hole: takes no room on disk
     EXPECT_THAT(error_of(data(path)), AllOf(StartsWith(path), HasSubstr("4.00 GiB")));
+}
+
+TEST_F(CorpusTest, BeginningIsThatOfTheLoadedTextWithItsFacts) {
+    write("b.md", "second");
+    write("a.txt", "first");
+    write("c/deep.text", "third, which is longer");
+    write("empty.txt", "");
+    const auto whole = load_corpus(data(folder_, 8, 0.4));
+    ASSERT_TRUE(whole) << whole.error().message;
+    for (const Bytes most : {0, 1, 5, 6, 7, 12, 13, 20, 34, 35, 36, 1000}) {
+        const auto beginning = read_corpus_beginning(data(folder_, 8, 0.4), most);
+        ASSERT_TRUE(beginning) << beginning.error().message;
+        EXPECT_EQ(beginning->text, whole->text.substr(0, static_cast<std::size_t>(most))) << most;
+        EXPECT_EQ(beginning->size, static_cast<Bytes>(whole->text.size()));
+        EXPECT_EQ(beginning->documents, whole->documents);
+        EXPECT_EQ(beginning->name, whole->name);
+        EXPECT_EQ(beginning->train_size, whole->train_size);
+    }
+    EXPECT_LT(whole->train_size, whole->text.size()) << "the parts are those of the whole text";
+}
+
+TEST_F(CorpusTest, BeginningOfAVastFileReadsNoMore) {
+    const std::string path = write("vast.txt", std::string(100, 'x'));
+    fs::resize_file(path, static_cast<std::uintmax_t>(corpus_limit));  // a hole of NULs, which no load would take
+    const auto beginning = read_corpus_beginning(data(path, 8, 0.25), 100);
+    ASSERT_TRUE(beginning) << beginning.error().message;
+    EXPECT_EQ(beginning->text, std::string(100, 'x'));
+    EXPECT_EQ(beginning->size, corpus_limit);
+    EXPECT_EQ(beginning->train_size, static_cast<std::size_t>(corpus_limit / 4 * 3));
 }
 
 TEST_F(CorpusTest, BundledCorpusIsFoundWhereTheVariablePoints) {

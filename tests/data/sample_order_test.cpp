@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/data/corpus.h"
+#include "core/data/sample_order.h"
 
 namespace plimsoll {
 namespace {

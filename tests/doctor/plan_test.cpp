@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings of plans: each with a plan that has it and one that has not.
 #include "core/doctor/examine.h"
+#include "core/doctor/findings/apply_changes.h"
 #include "core/doctor/findings/checklist.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/doctor_fixture.h"
 
 namespace plimsoll {

@@ -2,9 +2,13 @@
 // Findings of runs, from records that are made up: each with a run that has it and one that has not.
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/doctor/examine.h"
 #include "core/doctor/plan_checks/tensor_of_size.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/stage_times.h"
 #include "core/validation/bubble_rates.h"
 #include "tests/support/doctor_fixture.h"
 

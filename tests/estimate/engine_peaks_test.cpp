@@ -2,6 +2,7 @@
 // The closed form against what the engine's counting allocator measured.
 #include <gtest/gtest.h>
 
+#include "core/plan/settings.h"
 #include "tests/support/plans.h"
 
 namespace plimsoll {

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/plan/gpu.h"
 #include "tests/support/plans.h"
 
 namespace plimsoll {
@@ -131,8 +130,8 @@ TEST(Estimate, FewTokensPeakAtTheGradientOfTheHead) {
 TEST(Estimate, CommunicationBuffersAreNamed) {
     // ZeRO-3: what a layer's backward gathers exceeds what the loss holds; ZeRO-1 reduces its gradients in place.
     const auto zero3 = estimated(gpu_plan("llama-7b", {"layout.dp=8", "layout.zero_stage=3"})).stages.at(0);
-    EXPECT_GT(bytes_of_term(zero3, "zero_buffers"), 2 * 202'383'360LL);
-    EXPECT_LT(bytes_of_term(zero3, "zero_buffers"), 10 * 202'383'360LL);
+    EXPECT_GT(bytes_of_term(zero3, "zero_buffers"), 4 * 202'383'360LL);
+    EXPECT_LT(bytes_of_term(zero3, "zero_buffers"), 4.6 * 202'383'360LL);
     const auto zero2 =
         estimated(gpu_plan("llama-7b", {"layout.dp=8", "layout.zero_stage=2", "training.bucket_mib=50"})).stages.at(0);
     EXPECT_LE(bytes_of_term(zero2, "zero_buffers"), 131'072'000LL * 2 + 50 * MiB);
@@ -195,10 +194,7 @@ TEST(Estimate, MoreShardingNeverTakesMore) {
         before = total(std::string("layout.") + dimension + "=1");
         for (const auto* degree : {"2", "4", "8"}) {
             const auto now = total(std::string("layout.") + dimension + "=" + degree);
-            EXPECT_LT(now, before + 700 * MiB) << dimension << " " << degree << " (a communicator apart)";
-            if (dimension != std::string("cp")) {
-                EXPECT_LT(now, before) << dimension << " " << degree;
-            }
+            EXPECT_LT(now, before) << dimension << " " << degree;
             before = now;
         }
     }

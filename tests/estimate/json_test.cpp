@@ -5,6 +5,7 @@
 
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 
+#include "core/estimate/estimate_json.h"
 #include "tests/support/plans.h"
 
 namespace plimsoll {

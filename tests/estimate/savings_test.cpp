@@ -4,6 +4,7 @@
 
 #include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/times.h"
 #include "tests/support/plans.h"
 

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "core/base/json.h"
 #include "core/plan/parameters.h"
 #include "tests/support/plans.h"
 
@@ -164,8 +165,8 @@ TEST(Offload, NvmeLeavesOnlyBuffersOnTheHost) {
 
 // DeepSpeed's own estimator: ZeRO-2 with CPU offload leaves 2 B a parameter on the device, on any number of ranks.
 TEST(Offload, AgreesWithDeepSpeedsEstimator) {
-    std::ifstream file(PLIMSOLL_SHARED_DIR "/oracles/deepspeed_mem_estimates.json");
-    ASSERT_TRUE(file) << "the shared folder has to be beside the checkout";
+    std::ifstream file(PLIMSOLL_SOURCE_DIR "/tests/oracles/deepspeed_mem_estimates.json");
+    ASSERT_TRUE(file);
     const auto oracles = Json::parse(file);
     int checked = 0;
     for (const auto& oracle : oracles["cases"]) {

@@ -3,6 +3,7 @@
 // no more memory than a small file is worth. PLIMSOLL_MUTATIONS says how many of each kind; the sanitizers see the
 // rest.
 #include "tests/fuzz/mutation.h"
+#include "core/base/json.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,9 @@
 // The Doctor page: findings of the plan and of a run, applied by one click, undone by Ctrl+Z.
 #include <QUndoStack>
 
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/doctor/doctor_page.h"

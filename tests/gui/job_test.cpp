@@ -9,6 +9,7 @@
 #include "core/interop/exports/export_target.h"
 #include "core/plan/trainable.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/common/value_format.h"
 #include "ui/export/export_page.h"
@@ -28,7 +29,7 @@ namespace {
 TEST_F(GuiTest, PickingModelAndGpusShowsTheCoresNumbers) {
     window_->showPage(PageId::Model);
     choose(window_->modelPage()->presets(), "llama-7b");
-    // transformers' LlamaForCausalLM of this size (shared/oracles/param_counts.json).
+    // transformers' LlamaForCausalLM of this size (tests/oracles/param_counts.json).
     EXPECT_TRUE(window_->waterline()->sizes().contains(QStringLiteral("6,738,415,616")));
     window_->showPage(PageId::Hardware);
     choose(window_->hardwarePage()->gpus(), "A100 SXM4 80GB");

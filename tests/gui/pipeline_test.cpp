@@ -3,10 +3,14 @@
 #include <QFile>
 #include <QSlider>
 
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/common/value_format.h"

@@ -8,6 +8,7 @@
 #include <QUndoStack>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/planner/planner_details.h"
 #include "ui/planner/planner_form.h"
@@ -87,8 +88,10 @@ protected:
         window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
         page_ = window_->plannerPage();
         Planner planner;
-        planner.search = [this](const PlanRequest& request, const PlanProgress& progress,
-                                const std::atomic<bool>* cancel) { return script_.search(request, progress, cancel); };
+        planner.search = [script = owned_](const PlanRequest& request, const PlanProgress& progress,
+                                           const std::atomic<bool>* cancel) {
+            return script->search(request, progress, cancel);
+        };
         planner.neighbours = [](const PlanRequest&, const Candidate& best) {
             return std::vector<Neighbour>{{"tp 4 instead of 8", "needs 91.2 GiB of 79.2 GiB", best}};
         };
@@ -123,7 +126,8 @@ protected:
         return page_->table()->rows()[static_cast<std::size_t>(row)].candidate;
     }
 
-    Script script_;
+    const std::shared_ptr<Script> owned_ = std::make_shared<Script>();  ///< a search may outlive the test
+    Script& script_ = *owned_;
     PlannerPage* page_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <QUndoStack>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "tests/support/gui_fixture.h"
 #include "ui/plan/layout_page.h"
 #include "ui/waterline/remedies_panel.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lessons' arithmetic against numbers worked out by hand, and what they conclude.
+#include "core/base/json.h"
 #include "core/lessons/lesson.h"
 
 #include <gmock/gmock.h>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "core/estimate/estimate.h"
+#include "core/estimate/estimate_json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 

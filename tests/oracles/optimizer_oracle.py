@@ -59,7 +59,7 @@ def main():
     arguments = parser.parse_args()
     if pathlib.Path(sys.executable) != pathlib.Path(arguments.python):
         if not os.access(arguments.python, os.X_OK):
-            sys.exit(f"{arguments.python} is missing: run packaging/deps-deepspeed")
+            sys.exit(f"{arguments.python} is missing: run packaging/setup --peers")
         os.execv(arguments.python, [arguments.python, *sys.argv])
     if not arguments.check:
         lines = ",\n".join(f"{json.dumps(kind)}: {json.dumps(steps)}" for kind, steps in values().items())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/adapter.h"
+#include "core/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "core/plan/hugging_face/peft_config.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/plan/trainable.h"
 
 namespace plimsoll {

@@ -36,7 +36,7 @@ std::vector<std::string> cells(const std::string& line) {
 double number(const std::string& cell) { return cell.empty() ? 0 : std::stod(cell); }
 
 TEST(GpuCatalogue, HoldsEveryGpuOfTheFactsWithItsFigures) {
-    std::ifstream csv(std::string(PLIMSOLL_SHARED_DIR) + "/gpus.csv");
+    std::ifstream csv(PLIMSOLL_SOURCE_DIR "/tests/oracles/gpus.csv");
     std::string line;
     ASSERT_TRUE(std::getline(csv, line));
     std::size_t i = 0;

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 
 namespace plimsoll {
 namespace {

@@ -2,7 +2,7 @@
 // Runs with fake_nvml.cpp in the place of the driver's library.
 #include <gtest/gtest.h>
 
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 
 namespace plimsoll {
 namespace {

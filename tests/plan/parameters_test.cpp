@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: shared/oracles/param_counts.json, counted on transformers' own models.
+// Oracle: tests/oracles/param_counts.json, counted on transformers' own models.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 const Json& oracle() {
     static const Json cases = [] {
-        const Result<Json> json = read_json(std::filesystem::path(PLIMSOLL_SHARED_DIR) / "oracles/param_counts.json");
+        const Result<Json> json = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/param_counts.json");
         return json ? json->at("cases") : Json::array();
     }();
     return cases;

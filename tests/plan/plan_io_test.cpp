@@ -5,8 +5,10 @@
 #include <cstdlib>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/random_fields.h"
 
 namespace plimsoll {

@@ -8,6 +8,7 @@
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll {
 namespace {
@@ -24,7 +25,7 @@ TEST(ModelPresets, AreListedByFamilyFromSmallToLarge) {
 }
 
 TEST(ModelPresets, HaveTheParametersOfTheModelsTheyAreNamedAfter) {
-    // shared/oracles/param_counts.json; the tiny ones are this project's own, counted by hand below.
+    // tests/oracles/param_counts.json; the tiny ones are this project's own, counted by hand below.
     const std::map<std::string, std::int64_t> expected{
         {"gpt2", 124'439'808},
         {"gpt2-medium", 354'823'168},

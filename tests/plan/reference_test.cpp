@@ -7,8 +7,10 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
 
 namespace plimsoll {

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
 #include "tests/support/random_fields.h"
 
 namespace plimsoll {

@@ -6,6 +6,8 @@
 
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll {
 namespace {

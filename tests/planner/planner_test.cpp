@@ -3,10 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include "core/estimate/estimate_json.h"
 #include "core/estimate/peak_counter.h"
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/planner/front.h"
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/planner_json.h"
+#include "core/planner/recommendations.h"
 #include "core/planner/space.h"
 #include "tests/support/requests.h"
 

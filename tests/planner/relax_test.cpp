@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
+#include "core/plan/settings.h"
 #include "tests/support/requests.h"
 
 namespace plimsoll {

@@ -9,6 +9,7 @@
 #include "core/plan/adapter.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/schedule_kind.h"
+#include "core/planner/layout_text.h"
 #include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/schedule.h"
 #include "tests/support/requests.h"

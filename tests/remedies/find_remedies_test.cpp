@@ -5,6 +5,8 @@
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/remedies/find_remedies.h"
 #include "core/remedies/remedies.h"
 #include "core/step_time/step_time.h"
 #include "tests/support/plans.h"

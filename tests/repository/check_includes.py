@@ -14,7 +14,19 @@ sys.path.insert(0, str(ROOT / "packaging"))
 import targets as tree  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-ROW = re.compile(r"^\| ((?:`[^`|]+`(?: |, )?)+) *\|(?:[^|]*)\| *([^|]*?) *\|", re.M)
+ROW = re.compile(r"^\| `([^`|]+)` *\|[^|]*\| *([^|]*?) *\|", re.M)
+# Folders whose files are the entries of a table: declared together in the header named here.
+TABLES = {
+    "app/cli": "terminal/command.h", "app/cli/bench": "bench_studies.h", "core/checkpoint": "checkpoint_kinds.h",
+    "core/doctor/plan_checks": "plan_checks.h", "core/doctor/run_checks": "run_checks.h", "core/engine/model": "families.h",
+    "core/engine/optimizer": "optimizer_kinds.h", "core/estimate": "terms.h", "core/frameworks": "framework.h",
+    "core/interop/deepspeed": "deepspeed_parts.h", "core/interop/deepspeed/lint": "deepspeed_case.h",
+    "core/interop/export_notes": "export_notes.h", "core/interop/exports": "export_parts.h",
+    "core/interop/records": "records_export.h", "core/lessons": "lesson.h", "core/plan/checks": "problems.h",
+    "core/schedule/generators": "generators.h", "core/validation": "peak_row.h",
+}
+# The second .cpp of a class: its painting, its actions.
+PARTS = re.compile(r"(_paint|_actions|/plot_(axes|marks|table))[.]cpp$")
 # Headers of these libraries are heavy or bind a licence: only targets that link them may include them.
 LIBRARIES = {"Qt": re.compile(r"^\s*#\s*include <(Q[A-Z]|Qt)", re.M), "torch": re.compile(r"^\s*#\s*include <(torch|ATen|c10)/", re.M)}
 
@@ -72,30 +84,37 @@ def unused_links(targets, read, whole):
 
 
 def table(text):
-    """{folder: names it may use} of core/README.md."""
-    rows = {}
-    for folders, uses in ROW.findall(text):
-        for folder in re.findall(r"`([^`]+)`", folders):
-            rows[folder] = {name.strip() for name in uses.split(",")} - {"-", ""}
-    return rows
+    """{key of a target: keys it may use} of core/README.md."""
+    return {key: {name.strip() for name in uses.split(",")} - {"-", ""} for key, uses in ROW.findall(text)}
 
 
 def faults_of_table(targets, rows):
+    keys = {name: target.key for name, target in targets.items()}
     found = []
-    by_folder = {}
-    for target in targets.values():
-        by_folder.setdefault(target.folder, []).append(target)
-    for folder, inside in sorted(by_folder.items()):
-        if folder not in rows:
-            found.append(f"core/README.md: the table has no row for {folder}")
+    for target in sorted(targets.values(), key=lambda each: each.key):
+        if target.key not in rows:
+            found.append(f"core/README.md: the table has no row for {target.key}")
             continue
-        names = {target.name for target in inside}
-        uses = set().union(*(target.allowed for target in inside)) - names
-        for name in sorted(uses - rows[folder]):
-            found.append(f"core/README.md: the row of {folder} does not say that it uses {name}")
-        for name in sorted(rows[folder] - uses):
-            found.append(f"core/README.md: the row of {folder} names {name}, which it does not link")
-    return found + [f"core/README.md: the table has a row for {folder}, which holds no target" for folder in sorted(set(rows) - set(by_folder))]
+        uses = {keys.get(name, name) for name in target.allowed}
+        for name in sorted(uses - rows[target.key]):
+            found.append(f"core/README.md: the row of {target.key} does not say that it uses {name}")
+        for name in sorted(rows[target.key] - uses):
+            found.append(f"core/README.md: the row of {target.key} names {name}, which it does not link")
+    known = set(keys.values()) | {"python", "engine/cuda"}
+    return found + [f"core/README.md: the table has a row for {key}, which is no target" for key in sorted(set(rows) - known)]
+
+
+def faults_of_names(files, exists):
+    """.cpp files whose declarations no header of their name or of their folder's table holds."""
+    found = []
+    for file in files:
+        path = pathlib.PurePath(file)
+        if path.suffix != ".cpp" or path.stem == "main" or PARTS.search(file) or exists(str(path.with_suffix(".h"))):
+            continue
+        table = TABLES.get(str(path.parent))
+        if not table or not exists(str(path.parent / table)):
+            found.append(f"{file}: declare what it defines in {path.stem}.h, so that it is found by its name")
+    return found
 
 
 def self_test():
@@ -106,7 +125,9 @@ def self_test():
     assert len(found) == 3, found
     assert "b may not use c" in found[0] and "under EXPOSES" in found[1] and "includes Qt" in found[2], found
     assert unused_links({"a": make("a", ["a/a.h"]), "b": make("b", ["a/a.h"], uses=["a"])}, texts.__getitem__, {})
-    rows = table("| folder | holds | may use |\n|---|---|---|\n| `b` | x | a, c |\n")
+    found = faults_of_names(["a/b.cpp", "a/c.cpp", "core/lessons/x.cpp"], {"a/b.h", "core/lessons/lesson.h"}.__contains__)
+    assert len(found) == 1 and found[0].startswith("a/c.cpp"), found
+    rows = table("| folder | holds | may use | libraries |\n|---|---|---|---|\n| `b` | x | a, c | - |\n")
     assert rows == {"b": {"a", "c"}}, rows
     found = faults_of_table(targets, rows)
     assert any("names c" in each for each in found) and any("no row for a" in each for each in found), found
@@ -127,9 +148,10 @@ def main():
     targets, whole = tree.read_targets(), tree.umbrellas()
     read = lambda file: (ROOT / file).read_text()
     found = faults_of_includes(targets, read, whole) + unused_links(targets, read, whole)
+    found += faults_of_names([file for each in targets.values() for file in each.files], lambda file: (ROOT / file).exists())
     found += faults_of_table(targets, table((ROOT / "core/README.md").read_text()))
     try:
-        tree.floors(targets)
+        tree.floors(targets, tree.umbrellas())
     except ValueError as circle:
         found.append(str(circle))
     for name, target in targets.items():

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
+#include "core/run/detached.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/run/measured_pipeline.h"
+#include "core/base/json.h"
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/schedule/stage_times.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/run_fixture.h"
 
@@ -43,7 +46,7 @@ TEST_F(MeasuredPipelineTest, TimesComeBackAsTheyWereRecorded) {
         const auto pipeline = simulate_pipeline(
             staged, StageTimes::uniform(static_cast<int>(4 * chunks_per_rank(staged)), 0.25, 0.5, 0.125, 0.0625));
         ASSERT_TRUE(pipeline) << pipeline.error().message;
-        const RunFolder run = make_run(std::string(schedule_names[static_cast<std::size_t>(kind)]));
+        const RunFolder run = make_run(std::string(name_of(kind)));
         PipelineRecords records(run, staged);
         EXPECT_FALSE(*records.poll());
         EXPECT_FALSE(records.last_step());

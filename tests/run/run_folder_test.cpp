@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/run/run_folder.h"
+#include "core/base/clock.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
-#include "core/run/clock.h"
 #include "core/run/run_lock.h"
+#include "core/run/run_store.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {

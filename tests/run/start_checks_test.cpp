@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/plan/parameters.h"
+#include "core/run/start_checks.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {

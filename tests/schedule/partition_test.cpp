@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 
 #include "core/schedule/layer_flops.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/times.h"
 
 namespace plimsoll {

@@ -45,8 +45,8 @@ std::vector<Case> cases(std::initializer_list<Schedule> kinds, double send, doub
 }
 
 std::string words(const Case& c) {
-    return fmt::format("{} p {} m {} B {} W {} send {} last {}", schedule_names[static_cast<std::size_t>(c.kind)],
-                       c.ranks, c.micro_batches, c.input, c.weight, c.send, c.last);
+    return fmt::format("{} p {} m {} B {} W {} send {} last {}", name_of(c.kind), c.ranks, c.micro_batches, c.input,
+                       c.weight, c.send, c.last);
 }
 
 TEST(PipelineTime, IsExactForEqualStagesOfFlushSchedules) {

@@ -12,6 +12,8 @@
 #include "core/doctor/examine.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/temp_folder.h"
 

@@ -2,6 +2,7 @@
 // `fake_plimsoll supervise RUN` supervises; `fake_plimsoll start RUN` starts that detached and ends.
 #include <fmt/format.h>
 
+#include "core/run/detached.h"
 #include "core/run/supervisor.h"
 
 int main(int argc, char** argv) {

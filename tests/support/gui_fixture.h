@@ -7,6 +7,7 @@
 #include <memory>
 #include <QComboBox>
 #include <QElapsedTimer>
+#include <QEvent>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
@@ -24,6 +25,19 @@
 #include "ui/window/main_window.h"
 
 namespace plimsoll::ui {
+
+/// Counts the paint events of a widget.
+class Paints : public QObject {
+public:
+    explicit Paints(QWidget* widget) { widget->installEventFilter(this); }
+    int count = 0;
+
+protected:
+    bool eventFilter(QObject*, QEvent* event) override {
+        if (event->type() == QEvent::Paint) ++count;
+        return false;
+    }
+};
 
 class GuiTest : public testing::Test {
 protected:

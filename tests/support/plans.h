@@ -10,6 +10,7 @@
 #include "core/estimate/estimate.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll {
 

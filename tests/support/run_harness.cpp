@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 

@@ -20,9 +20,7 @@ inline std::vector<Optimizer> every_optimizer() {
     return all;
 }
 
-inline std::string_view name_of(const Optimizer& settings) {
-    return optimizer_names[static_cast<std::size_t>(settings.kind)];
-}
+inline std::string_view name_of(const Optimizer& settings) { return name_of(settings.kind); }
 
 /// The numbers of optimizer_oracle.py.
 inline torch::Tensor wave(at::IntArrayRef shape, double phase) {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/synthetic_run.h"
 
-#include <chrono>
 #include <fstream>
 #include <QCoreApplication>
 #include <QDeadlineTimer>
 #include <QThread>
 #include <stdexcept>
 
+#include "core/base/clock.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/starting_plan.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll::ui {
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 template <class T>
 T must(Result<T> result) {
@@ -41,8 +40,8 @@ RunFolder RunStore::add(const std::string& name, int ranks, std::int64_t steps, 
     state.status = RunStatus::Finished;
     state.world_size = ranks;
     state.supervisor_pid = 1;
-    state.started = now() - age - 60;
-    state.ended = now() - age;
+    state.started = wall_clock() - age - 60;
+    state.ended = wall_clock() - age;
     must(run.write_state(state));
     return run;
 }

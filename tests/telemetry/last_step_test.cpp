@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/telemetry/last_step.h"
+#include "core/base/json.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/validation/bubble_cases.h"
 #include "core/validation/bubble_rates.h"
 
 namespace plimsoll {

@@ -8,13 +8,14 @@
 
 #include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/simulate.h"
+#include "core/validation/bubble_cases.h"
 #include "core/validation/bubble_rates.h"
 
 namespace plimsoll {
 namespace {
 
 std::vector<BubbleCase> published() {
-    std::ifstream file(PLIMSOLL_SHARED_DIR "/data/zero-bubble-rates.csv");
+    std::ifstream file(PLIMSOLL_SOURCE_DIR "/resources/validation/zero-bubble-rates.csv");
     std::stringstream text;
     text << file.rdbuf();
     const auto cases = read_bubble_cases(text.str());

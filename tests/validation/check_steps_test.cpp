@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model against what others published: these figures are promised.
+// The model against what others published: these figures are promised. Each bound is the measured value and about a
+// tenth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,33 +10,38 @@
 namespace plimsoll {
 namespace {
 
+/// Empty where something failed.
 std::vector<StepCheck> checked(const Result<std::string>& text) {
-    EXPECT_TRUE(text) << text.error().message;
-    const auto table = read_csv(text ? *text : "");
-    EXPECT_TRUE(table);
-    const auto rows = read_step_rows(*table);
-    EXPECT_TRUE(rows) << rows.error().message;
-    auto checks = check_steps(*rows);
+    const auto table = text ? read_csv(*text) : tl::unexpected(text.error());
+    const auto rows = table ? read_step_rows(*table) : tl::unexpected(table.error());
+    auto checks = rows ? check_steps(*rows) : tl::unexpected(rows.error());
     EXPECT_TRUE(checks) << checks.error().message;
-    return *std::move(checks);
+    return checks ? *std::move(checks) : std::vector<StepCheck>{};
 }
 
-std::vector<StepCheck> shared_table(const char* name) {
-    return checked(read_file(std::string(PLIMSOLL_SHARED_DIR) + "/data/" + name));
+std::vector<StepCheck> table_of(const char* name) {
+    return checked(read_file(std::string(PLIMSOLL_SOURCE_DIR "/resources/validation/") + name));
 }
 
 TEST(PublishedSteps, OneNode) {
-    const auto summary = summarize(shared_table("vtrain-step-times-single.csv"));
+    const auto summary = summarize(table_of("vtrain-step-times-single.csv"));
     EXPECT_EQ(summary.rows, 729u);
     EXPECT_LT(summary.mean_error, 0.084) << "vTrain's own, which profiles the GPU";
-    EXPECT_LT(summary.mean_regret, 0.05);
+    EXPECT_LT(summary.mean_regret, 0.037);
 }
 
 TEST(PublishedSteps, ManyNodes) {
-    const auto summary = summarize(shared_table("vtrain-step-times-multi.csv"));
+    const auto summary = summarize(table_of("vtrain-step-times-multi.csv"));
     EXPECT_EQ(summary.rows, 51u);
-    EXPECT_LT(summary.mean_error, 0.10) << "vTrain's own is 0.147";
-    EXPECT_LT(summary.mean_regret, 0.05);
+    EXPECT_LT(summary.mean_error, 0.080) << "vTrain's own is 0.147";
+    EXPECT_LT(summary.mean_regret, 0.035);
+}
+
+TEST(PublishedSteps, FullySharded) {
+    const auto summary = summarize(table_of("fsdp-step-times.csv"));
+    EXPECT_EQ(summary.rows, 129u);
+    EXPECT_LT(summary.mean_error, 0.172);
+    EXPECT_LT(summary.median_error, 0.133);
 }
 
 TEST(PublishedSteps, MegatronAndLlama) {
@@ -47,9 +53,9 @@ TEST(PublishedSteps, MegatronAndLlama) {
     }
     ASSERT_EQ(megatron.size(), 24u);
     ASSERT_EQ(llama.size(), 3u);
-    EXPECT_LT(summarize(megatron).median_error, 0.05);
-    EXPECT_LT(summarize(megatron).mean_error, 0.06);
-    EXPECT_LT(summarize(llama).median_error, 0.10);
+    EXPECT_LT(summarize(megatron).median_error, 0.0405);
+    EXPECT_LT(summarize(megatron).mean_error, 0.0445);
+    EXPECT_LT(summarize(llama).median_error, 0.041);
 }
 
 TEST(PublishedSteps, MetricsAreTurnedIntoSeconds) {
@@ -85,8 +91,8 @@ TEST(PublishedSteps, BadTablesAreNamed) {
     EXPECT_THAT(refused(head + "2,16,8,1024,16,24,1024,3,1,2,3\n"), testing::HasSubstr("layout"));
     EXPECT_THAT(refused("name,preset,settings,metric,value\nx,llama-7c,,seconds,1\n"), testing::HasSubstr("llama-7"));
     EXPECT_THAT(
-        refused("name,preset,settings,metric,value\nx,llama-7b,cluster.gpu=A100 SXM4 80GB;cluster.gpus_per_node=2,"
-                "hours,1\n"),
+        refused(
+            "name,preset,settings,metric,value\nx,llama-7b,cluster.gpu=A100 SXM4 80GB;cluster.gpus_per_node=2,hours,1\n"),
         testing::HasSubstr("\"hours\" is not one of"));
 }
 

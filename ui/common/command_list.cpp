@@ -59,7 +59,7 @@ void CommandList::setFilter(const QString& text) {
 
 void CommandList::run(const QModelIndex& index) const {
     if (!index.isValid() || index.row() >= shown_.size()) return;
-    // A copy: what it runs may change the list.
+    // A copy, since the command may change the list.
     const std::function<void()> chosen = commands_[shown_[index.row()]].run;
     if (chosen) chosen();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the search field finds: actions, settings, presets.
+// The entries of the search field: actions, settings, presets.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ struct Command {
     QString title;     ///< "Data parallel"
     QString detail;    ///< "Layout · Data-parallel ranks: each takes …"
     QString shortcut;  ///< at the right end
-    QString words;     ///< found by these too: "layout.dp dp"
+    QString words;     ///< further words that find the entry: "layout.dp dp"
     std::function<void()> run;
 };
 
@@ -23,8 +23,8 @@ public:
 
     void setCommands(QList<Command> commands);
     const QList<Command>& commands() const { return commands_; }
-    /// Keeps what holds every word of `text`, best first: words that begin the title, then words within it, then the
-    /// rest.
+    /// Keeps commands that hold every word of `text`, best first: first titles that begin with the words, then words
+    /// within titles, then the rest.
     void setFilter(const QString& text);
     void run(const QModelIndex& index) const;
 
@@ -40,7 +40,7 @@ private:
     QString filter_;
 };
 
-/// How well a command fits the words (all lower case); 0: not at all.
+/// How well a command matches the words (all lower case); 0: not at all.
 int commandScore(const Command& command, const QStringList& words);
 
 }  // namespace plimsoll::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text of others inside rich text.
+// Text from outside inside rich text.
 #pragma once
 
 #include <QString>
@@ -7,7 +7,7 @@
 
 namespace plimsoll::ui {
 
-/// The text with its markup escaped, so that rich text shows it as it is.
+/// The text with its markup escaped, so that rich text shows it unchanged.
 inline QString escapedText(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
 
 }  // namespace plimsoll::ui

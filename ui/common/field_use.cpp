@@ -108,7 +108,7 @@ const QHash<QString, Rule>& rules() {
     return all;
 }
 
-/// What check_plan refuses where the rule says that it has no use.
+/// Whether the plan sets the field, for fields that check_plan refuses where they have no use.
 bool isSet(const QString& key, const Plan& plan) {
     const Layout& layout = plan.layout;
     if (key == QLatin1String("layout.schedule_file")) return !layout.schedule_file.empty();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which fields say something in a plan as it stands.
+// Which fields of a plan have an effect.
 #pragma once
 
 #include <QString>
@@ -8,8 +8,8 @@
 
 namespace plimsoll::ui {
 
-/// False for a field that the rest of the plan leaves without meaning, such as the momentum of AdamW. A field that
-/// the plan's checks refuse there counts while it is set, so that it can be put right.
+/// False for a field without meaning under the rest of the plan, such as the momentum of AdamW. A set field that the
+/// plan's checks refuse counts as used, so that the person can correct it.
 bool isUsed(const QString& key, const Plan& plan);
 
 }  // namespace plimsoll::ui

@@ -183,7 +183,7 @@ constexpr Label sections[] = {
 QString translated(std::span<const Label> table, const QString& key) {
     for (const Label& entry : table)
         if (key == QLatin1String(entry.key)) return QCoreApplication::translate(context, entry.label);
-    // A field that is new in the core: its own name, readable.
+    // A field that is new in the core gets its own name in readable form.
     QString words = key.section(QLatin1Char('.'), -1).replace(QLatin1Char('_'), QLatin1Char(' '));
     if (!words.isEmpty()) words[0] = words[0].toUpper();
     return words;
@@ -191,7 +191,7 @@ QString translated(std::span<const Label> table, const QString& key) {
 
 QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
-/// The names of the papers where they differ from the plan's words.
+/// The papers' names where they differ from the plan's words.
 QStringList titlesOf(const PlanField& field) {
     QStringList titles = field.choices;
     if (field.key == QLatin1String("layout.schedule"))
@@ -308,7 +308,7 @@ QString shownText(const PlanField& field, const QString& text) {
     if (field.kind == PlanField::Kind::Integer) {
         bool ok = false;
         const qlonglong value = text.toLongLong(&ok);
-        // A seed is a name, not an amount.
+        // A seed is a name and no amount.
         if (ok && field.key != QLatin1String("training.seed")) return QLocale().toString(value);
     }
     if (field.kind == PlanField::Kind::Number) {

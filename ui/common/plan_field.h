@@ -20,25 +20,25 @@ struct PlanField {
     QString allowed;  ///< "1 to 1,048,576"; empty for text and flags
     Kind kind = Kind::Text;
     QStringList choices;  ///< the plan's words
-    QStringList titles;   ///< what a person reads for each
+    QStringList titles;   ///< a title for a person, for each choice
 };
 
 /// Every field, in document order.
 const QList<PlanField>& planFields();
-/// By dotted key; nullptr when there is none.
+/// The field of a dotted key; nullptr for an unknown key.
 const PlanField* findPlanField(const QString& key);
 
 /// Each field's value as text by dotted key, free of any locale: "4096", "0.0003", "true", "1f1b".
 QHash<QString, QString> planTexts(const Plan& plan);
 
-/// As a person reads it in the application's locale: "4,096".
+/// The text for a person in the application's locale: "4,096".
 QString shownText(const PlanField& field, const QString& text);
-/// What a person typed, without the locale's separators: "4,096" -> "4096".
+/// Typed text without the locale's separators: "4,096" -> "4096".
 QString plainText(const PlanField& field, const QString& typed);
 
 /// The sentence with labels in place of dotted keys.
 QString inWords(const std::string& sentence);
-/// The first dotted key that the sentence names; "" when it names none.
+/// The first dotted key in the sentence; "" when there is none.
 QString firstKeyIn(const std::string& sentence);
 
 }  // namespace plimsoll::ui

@@ -7,13 +7,13 @@
 
 namespace plimsoll::ui {
 
-/// Built cell by cell, so that a million rows need no more than their text.
+/// Built cell by cell, so that a million rows need no memory beyond their text.
 class TableText {
 public:
     explicit TableText(QChar separator) : separator_(separator) {}
 
     void add(const QString& cell);
-    /// The shortest text that reads back as the same number, whatever the locale; "" for nothing.
+    /// Appends the shortest text that reads back as the same number, whatever the locale.
     void add(double value);
     void addNothing() { add(QString()); }
     void endRow();

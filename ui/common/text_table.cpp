@@ -12,7 +12,7 @@ namespace {
 
 constexpr int fewCells = 12;
 
-/// Tip and name are asked for when they are needed; they are not painted.
+/// Tip and name are not painted: views ask for them when needed.
 bool sameCell(const TextRow& a, const TextRow& b, int column) {
     return a.cells.value(column) == b.cells.value(column) && a.strong == b.strong && a.faint == b.faint &&
            a.sort.value(column) == b.sort.value(column);
@@ -30,7 +30,8 @@ void TextTable::setRows(QList<TextRow> rows) {
         for (int row = 0; row < before.size(); ++row)
             for (int column = 0; column < columnCount(); ++column)
                 if (!sameCell(before[row], rows_[row], column)) changed.append(index(row, column));
-        // Views paint a single cell alone, and all they show after a range; each notice costs them something, too.
+        // Views repaint one cell for a single-cell notice, and all cells for a range; each notice also has a cost of
+        // its own.
         if (changed.size() > fewCells)
             emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
         else

@@ -11,9 +11,9 @@ namespace plimsoll::ui {
 struct TextRow {
     QStringList cells;
     QString tip;   ///< tooltip of the whole row; may be rich text
-    QString name;  ///< what the row stands for (Qt::UserRole), where a page acts on it
+    QString name;  ///< the object that the row stands for (Qt::UserRole), where a page acts on it
     bool strong = false;
-    QVariantList sort;   ///< by column, where text sorts wrongly
+    QVariantList sort;   ///< sort keys by column, where text would sort wrongly
     bool faint = false;  ///< cannot be chosen
 };
 

@@ -15,10 +15,10 @@ struct Formats {
     Q_DECLARE_TR_FUNCTIONS(Formats)
 };
 
-constexpr std::array byte_units{Unit{1, "B"}, Unit{0x1p10, "KiB"}, Unit{0x1p20, "MiB"}, Unit{0x1p30, "GiB"},
-                                Unit{0x1p40, "TiB"}};
-constexpr std::array time_units{Unit{1e-6, "µs"}, Unit{1e-3, "ms"}, Unit{1, "s"}, Unit{60, "min"}, Unit{3600, "h"}};
-constexpr std::array short_units{Unit{1, ""}, Unit{1e3, "k"}, Unit{1e6, "M"}, Unit{1e9, "B"}, Unit{1e12, "T"}};
+constexpr std::array byteUnits{Unit{1, "B"}, Unit{0x1p10, "KiB"}, Unit{0x1p20, "MiB"}, Unit{0x1p30, "GiB"},
+                               Unit{0x1p40, "TiB"}};
+constexpr std::array timeUnits{Unit{1e-6, "µs"}, Unit{1e-3, "ms"}, Unit{1, "s"}, Unit{60, "min"}, Unit{3600, "h"}};
+constexpr std::array shortUnits{Unit{1, ""}, Unit{1e3, "k"}, Unit{1e6, "M"}, Unit{1e9, "B"}, Unit{1e12, "T"}};
 
 template <std::size_t n>
 Unit largest(const std::array<Unit, n>& units, double value) {
@@ -46,11 +46,11 @@ QString plain(double value) {
 Unit unitFor(ValueKind kind, double value) {
     switch (kind) {
         case ValueKind::Bytes:
-            return largest(byte_units, value);
+            return largest(byteUnits, value);
         case ValueKind::Seconds:
-            return largest(time_units, value);
+            return largest(timeUnits, value);
         case ValueKind::Short:
-            return largest(short_units, value);
+            return largest(shortUnits, value);
         default:
             return {1, ""};
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How values are written for a person, in the application's locale.
+// Values as text for a person, in the application's locale.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace plimsoll::ui {
 
-/// What the values are; decides units, digits and the usual scale.
+/// The kind of values, which decides units, digits and the usual scale.
 enum class ValueKind {
     Plain,       ///< 2.614
     Scientific,  ///< 2.47e−4
@@ -19,12 +19,12 @@ enum class ValueKind {
     PowerOfTwo,  ///< 65,536; always on a log2 scale, ticks 2¹⁶
 };
 
-/// For a person, with the unit, in the application's locale. NaN and infinities are named.
+/// The value for a person, with its unit, in the application's locale. NaN and infinities are named.
 QString formatValue(ValueKind kind, double value);
 /// "3,104" in the application's locale.
 QString formatStep(double step);
 
-/// A unit of a kind: what one of it is, and its name ("GiB").
+/// A unit of a kind: its size, and its name ("GiB").
 struct Unit {
     double size = 1;
     const char* name = "";
@@ -38,7 +38,7 @@ QString scientific(double value, int decimals);
 
 /// "61.9 GiB".
 QString bytesText(Bytes bytes);
-/// "62.8 of 79.2 GiB", one unit where both fill it.
+/// "62.8 of 79.2 GiB"; one unit where both numbers fill it.
 QString partOf(Bytes part, Bytes whole);
 /// The number alone where `whole` shares its unit: "62.8".
 QString inUnitOf(Bytes part, Bytes whole);

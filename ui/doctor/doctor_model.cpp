@@ -2,11 +2,11 @@
 #include "ui/doctor/doctor_model.h"
 
 #include <algorithm>
-#include <QMetaObject>
 
 #include "core/doctor/examine.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "ui/plan/plan_model.h"
 #include "ui/run/run_model.h"
 
@@ -22,7 +22,6 @@ QString qt(const std::string& text) { return QString::fromStdString(text); }
 }  // namespace
 
 DoctorModel::DoctorModel(PlanModel* plan, RunModel* run, QObject* parent) : QObject(parent), plan_(plan), run_(run) {
-    pool_.setMaxThreadCount(1);
     soon_.setSingleShot(true);
     connect(&soon_, &QTimer::timeout, this, &DoctorModel::examine);
     connect(plan_, &PlanModel::changed, this, [this] {
@@ -40,11 +39,6 @@ DoctorModel::DoctorModel(PlanModel* plan, RunModel* run, QObject* parent) : QObj
     };
     connect(run_, &RunModel::updated, this, [follow] { follow(afterPoints); });
     connect(run_, &RunModel::statusChanged, this, [follow] { follow(afterEdit); });
-}
-
-DoctorModel::~DoctorModel() {
-    pool_.clear();
-    pool_.waitForDone();
 }
 
 void DoctorModel::setWatched(bool watched) {
@@ -70,28 +64,18 @@ void DoctorModel::examineSoon() {
 }
 
 void DoctorModel::examine() {
-    const int ask = ++asked_;
-    pool_.clear();  // what waits is of an older plan
-    examining_ = true;
-    const bool of_run = subject_ == Subject::Run;
-    pool_.start([this, ask, of_run, plan = plan_->plan(), path = run_->runPath().toStdString()] {
-        Result<Diagnosis> answer = Diagnosis{};
-        if (!of_run) {
-            answer = examine_plan(plan);
-        } else if (const auto folder = RunFolder::open(path)) {
-            answer = examine_run(*folder);
-        } else {
-            answer = tl::unexpected(folder.error());
-        }
-        QMetaObject::invokeMethod(
-            this, [this, ask, answer = std::move(answer)] { take(ask, answer); }, Qt::QueuedConnection);
-    });
+    const bool ofRun = subject_ == Subject::Run;
+    examination_.ask(
+        [ofRun, plan = plan_->plan(), path = run_->runPath().toStdString()]() -> Result<Diagnosis> {
+            if (!ofRun) return examine_plan(plan);
+            PLIMSOLL_TRY(const RunFolder folder, RunFolder::open(path));
+            return examine_run(folder);
+        },
+        [this](Result<Diagnosis> answer) { take(std::move(answer)); });
     emit changed();
 }
 
-void DoctorModel::take(int ask, Result<Diagnosis> answer) {
-    if (ask != asked_) return;
-    examining_ = false;
+void DoctorModel::take(Result<Diagnosis> answer) {
     problem_ = answer ? QString() : qt(answer.error().message);
     if (answer)
         diagnosis_ = *std::move(answer);

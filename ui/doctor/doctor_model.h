@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is wrong with the plan or with the run that is open, why, and what to change: looked at on another thread while
-// someone looks.
+// Problems of the plan or of the open run, with reasons and changes. Examined on another thread while a page shows the
+// result.
 #pragma once
 
 #include <optional>
 #include <QObject>
-#include <QThreadPool>
 #include <QTimer>
 
 #include "core/doctor/findings/diagnosis.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
@@ -21,23 +21,22 @@ public:
     enum class Subject { Plan, Run };
 
     DoctorModel(PlanModel* plan, RunModel* run, QObject* parent = nullptr);
-    ~DoctorModel() override;
 
-    /// Nothing is examined while nobody looks.
+    /// Nothing is examined while no page shows the result.
     void setWatched(bool watched);
-    /// The run only while one is open.
+    /// Chooses the subject: the run can be chosen only while a run is open.
     void choose(Subject subject);
     Subject subject() const { return subject_; }
     bool hasRun() const;
     QString runName() const;
 
-    /// The last one of the subject; nothing before the first.
+    /// The last diagnosis of the subject; nothing before the first.
     const Diagnosis* diagnosis() const { return diagnosis_ ? &*diagnosis_ : nullptr; }
-    bool isExamining() const { return examining_; }
+    bool isExamining() const { return examination_.isBusy(); }
     /// Why there is no diagnosis; "" when all is well.
     QString problem() const { return problem_; }
 
-    /// What a change is made to: the plan as it stands, or the run's own where that is of another model.
+    /// The plan that a change is applied to: the current plan, or the run's own plan if that has another model.
     const Plan& base() const;
     bool takesRunsPlan() const { return &base() != &plan(); }
     /// Whether the change goes with it.
@@ -52,17 +51,15 @@ private:
     const Plan& plan() const;
     void examine();
     void examineSoon();
-    void take(int ask, Result<Diagnosis> answer);
+    void take(Result<Diagnosis> answer);
 
     PlanModel* plan_;
     RunModel* run_;
-    QThreadPool pool_;
+    Background examination_;
     QTimer soon_;
     Subject subject_ = Subject::Plan;
     std::optional<Diagnosis> diagnosis_;
     QString problem_;
-    int asked_ = 0;  ///< counts the examinations; only the last one's answer is taken
-    bool examining_ = false;
     bool watched_ = false;
 };
 

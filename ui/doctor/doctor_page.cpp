@@ -6,6 +6,8 @@
 #include <QLabel>
 #include <QTextBrowser>
 
+#include "core/base/json.h"
+#include "core/doctor/findings/doctor_json.h"
 #include "ui/doctor/finding_card.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/combo_box.h"
@@ -74,7 +76,7 @@ void DoctorPage::hideEvent(QHideEvent* event) {
 
 void DoctorPage::changeEvent(QEvent* event) {
     Page::changeEvent(event);
-    // Its colours are of the other theme.
+    // The checklist's colours belong to the other theme.
     if (event->type() == QEvent::PaletteChange && model_.diagnosis()) showChecklist();
 }
 
@@ -108,7 +110,7 @@ void DoctorPage::refresh() {
     summary_->setText(diagnosis ? summaryText(*diagnosis) : QString());
     summary_->setVisible(diagnosis != nullptr);
     if (!diagnosis) {
-        // While another subject is looked at nothing of the first one stands there.
+        // Until the new subject has a diagnosis, the findings of the old one are not shown.
         showFindings({});
         checklist_->clear();
         shown_ = Json();
@@ -127,7 +129,7 @@ void DoctorPage::showFindings(const Diagnosis& diagnosis) {
     for (FindingCard* card : cards_) {
         findings_->removeWidget(card);
         card->hide();
-        card->deleteLater();  // its button may be what is being pressed
+        card->deleteLater();  // the pressed button may be in this card
     }
     cards_.clear();
     for (const Finding& finding : diagnosis.findings) {

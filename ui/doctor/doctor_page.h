@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Doctor page: what was found in the plan or the run that is open, card by card, beside the whole checklist.
+// The Doctor page: findings on the plan or the open run, card by card, beside the whole checklist.
 #pragma once
 
 #include <QList>
 
+#include "core/base/json.h"
 #include "ui/doctor/doctor_model.h"
 #include "ui/widgets/page.h"
 
@@ -26,7 +27,7 @@ public:
     QString summary() const;
     QString checklist() const;  ///< without its markup
     const QList<FindingCard*>& cards() const { return cards_; }
-    /// Null where the kind was not found.
+    /// The card of a finding's kind; null where nothing of that kind was found.
     FindingCard* card(const QString& kind) const;
 
 protected:
@@ -48,7 +49,7 @@ private:
     QVBoxLayout* findings_;
     QTextBrowser* checklist_;
     QList<FindingCard*> cards_;
-    Json shown_;  ///< the diagnosis that stands there
+    Json shown_;  ///< the diagnosis on the page
 };
 
 }  // namespace plimsoll::ui

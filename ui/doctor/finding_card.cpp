@@ -11,7 +11,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int applyWidth = 68;  // the texts beside them begin at one line
+constexpr int applyWidth = 68;  // one width, so that the texts beside the buttons are aligned
 
 const char* toneOf(Severity severity) {
     return severity == Severity::Error ? "bad" : severity == Severity::Warning ? "warn" : "accent";

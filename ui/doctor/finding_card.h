@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One finding of the doctor: how bad it is, what it is, the evidence, and each change with a button.
+// One finding of the doctor: its severity, title and evidence, and each change with a button.
 #pragma once
 
 #include <QList>
@@ -20,7 +20,7 @@ public:
 
     const Finding& finding() const { return finding_; }
     QPushButton* applyButton(int change) const { return buttons_.value(change); }
-    /// Whether each change goes with the plan as it stands.
+    /// Updates whether each change is compatible with the current plan.
     void refresh();
 
 private:

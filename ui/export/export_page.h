@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Export page: the plan as it is now in the words of another tool, to copy or to save, and a check of DeepSpeed
-// configs that come from elsewhere.
+// The Export page: the current plan in the format of another tool, to copy or to save, and a check of DeepSpeed configs
+// from elsewhere.
 #pragma once
 
 #include <QStringListModel>

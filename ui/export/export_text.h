@@ -11,23 +11,23 @@ namespace plimsoll::ui {
 
 /// A tool that a plan can be exported to.
 struct ExportChoice {
-    QString name;   ///< as on the command line
+    QString name;   ///< name on the command line
     QString title;  ///< "Accelerate (FSDP)"
     QString fileName;
     QString what;  ///< one line
 };
-/// In the order in which they are listed; DeepSpeed first.
+/// All targets in the order of the list; DeepSpeed first.
 const QList<ExportChoice>& exportChoices();
 
 struct ExportText {
     bool good = false;
     QString text;   ///< empty while the plan cannot be exported
-    QString notes;  ///< rich text, a paragraph a note; or why there is no export
+    QString notes;  ///< rich text, a paragraph for each note; or the reason why there is no export
     QString fact;
 };
 ExportText exportText(const PlanModel& model, const ExportChoice& choice);
 
-/// The same bytes as `plimsoll export` writes; atomic.
+/// Writes the same bytes as `plimsoll export`; atomic.
 Result<void> saveExport(const PlanModel& model, const ExportChoice& choice, const QString& path);
 
 }  // namespace plimsoll::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A DeepSpeed config, pasted or opened, beside what is wrong with it.
+// A DeepSpeed config, pasted or opened, beside the problems found in it.
 #pragma once
 
 #include "ui/widgets/card.h"
@@ -17,7 +17,7 @@ public:
     explicit LintCard(PlanModel* model, QWidget* parent = nullptr);
 
     QPlainTextEdit* config() const { return config_; }
-    /// What is shown of the findings, as plain text.
+    /// The shown findings as plain text.
     QString findings() const;
     bool open(const QString& path);
 

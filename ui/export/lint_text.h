@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is wrong with a DeepSpeed config that was pasted or opened.
+// The problems of a DeepSpeed config that was pasted or opened.
 #pragma once
 
 #include <QString>
@@ -14,7 +14,7 @@ struct LintText {
     QString findings;  ///< rich text, a paragraph each; the gravest first
     bool clean = false;
 };
-/// On the plan's ranks and for its release. An empty text has an empty verdict.
+/// Checks the config for the plan's ranks and DeepSpeed release. An empty text has an empty verdict.
 LintText lintText(const QString& config, const Plan& plan);
 
 /// A file's text, for the box. The error says why it cannot be read.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Hardware page: the GPU catalogue, how many of them, and what this machine has.
+// The Hardware page: the GPU catalogue, the number of GPUs, and this machine's hardware.
 #pragma once
 
 #include "ui/hardware/machine_probe.h"

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <QLocale>
-#include <QMetaObject>
 
+#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"
@@ -23,20 +24,11 @@ QString qt(const std::string& text) { return QString::fromStdString(text); }
 
 }  // namespace
 
-MachineProbe::MachineProbe(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
-
-MachineProbe::~MachineProbe() { pool_.waitForDone(); }
-
 void MachineProbe::start() {
-    pool_.start([this] {
-        const Machine machine = probe_machine();
-        QMetaObject::invokeMethod(
-            this,
-            [this, machine] {
-                machine_ = machine;
-                emit found();
-            },
-            Qt::QueuedConnection);
+    probing_.ask(probe_machine, [this](const Result<Machine>& machine) {
+        machine_ = machine ? *machine : Machine();
+        if (!machine) machine_->gpu_note = machine.error().message;
+        emit found();
     });
 }
 
@@ -81,7 +73,7 @@ void MachineProbe::planFor(PlanModel& model) const {
 }
 
 QList<TextRow> chosenGpuRows(const Cluster& cluster) {
-    if (cluster.gpu == "cpu") {
+    if (cluster.on_cpu()) {
         const Result<Bytes> usable = usable_bytes(cluster);
         return {factRow(MachineProbe::tr("Each rank"), MachineProbe::tr("a process on this machine")),
                 factRow(MachineProbe::tr("Usable memory a rank"),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What this machine has, asked on another thread (the GPU driver can take its time), and what a plan gets from it.
+// The hardware of this machine, queried on another thread (the GPU driver can be slow), and the facts that a plan takes
+// from it.
 #pragma once
 
 #include <optional>
 #include <QObject>
-#include <QThreadPool>
 
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan.h"
+#include "ui/common/background.h"
 #include "ui/common/text_table.h"
 
 namespace plimsoll::ui {
@@ -17,14 +18,13 @@ class PlanModel;
 class MachineProbe : public QObject {
     Q_OBJECT
 public:
-    explicit MachineProbe(QObject* parent = nullptr);
-    ~MachineProbe() override;
+    using QObject::QObject;
 
     void start();
     const std::optional<Machine>& machine() const { return machine_; }
-    /// What, amount.
+    /// Rows of fact and amount.
     QList<TextRow> rows() const;
-    /// "two GPUs of this machine" …: name of the button that plans for it.
+    /// "two GPUs of this machine" …: name of the button that plans for the machine.
     QString planName() const;
     /// Puts the plan on this machine as one step: its GPUs where it has any, else CPU ranks.
     void planFor(PlanModel& model) const;
@@ -33,7 +33,7 @@ signals:
     void found();
 
 private:
-    QThreadPool pool_;
+    Background probing_;
     std::optional<Machine> machine_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/lessons/lessons_model.h"
+#include "ui/lessons/lesson_html.h"
 
 namespace plimsoll::ui {
 

@@ -17,7 +17,7 @@ class LessonsModel : public QObject {
 public:
     explicit LessonsModel(PlanModel* plan, QObject* parent = nullptr);
 
-    /// Works all of them out: a tenth of a second. Again does nothing.
+    /// Computes all lessons, in a tenth of a second. A second call does nothing.
     void load();
     const std::vector<Lesson>& lessons() const { return lessons_; }
     /// Why some could not be made; "" where all could.
@@ -42,14 +42,9 @@ private:
     QString problem_;
 };
 
-/// One column, the titles.
-QList<TextRow> lessonRows(const std::vector<Lesson>& lessons);
-
 /// Colours of a lesson's text, "#rrggbb".
 struct LessonColours {
     QString muted, line, good, bad;
 };
-/// The whole lesson as rich text: arithmetic, tables, what is right and wrong.
-QString lessonHtml(const Lesson& lesson, const LessonColours& colours);
 
 }  // namespace plimsoll::ui

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QTextBrowser>
 
+#include "ui/lessons/lesson_html.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/fact_table.h"
 #include "ui/widgets/theme.h"
@@ -41,7 +42,7 @@ LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
     card_->addToTitle(open_);
     title_ = new WrapLabel(card_);
     title_->setFont(uiFont(1.5, true));
-    // It scrolls by itself: a label as tall as a lesson would lay its tables out again and again.
+    // The browser scrolls by itself: a label as tall as a lesson would lay its tables out again and again.
     text_ = new QTextBrowser(card_);
     text_->setFrameShape(QFrame::NoFrame);
     text_->setAccessibleName(tr("The lesson"));
@@ -70,7 +71,7 @@ void LessonsPage::showEvent(QShowEvent* event) {
 void LessonsPage::changeEvent(QEvent* event) {
     Page::changeEvent(event);
     if (event->type() != QEvent::PaletteChange || !text_) return;
-    shown_ = nullptr;  // its colours are of the other theme
+    shown_ = nullptr;  // the text's colours belong to the other theme
     refresh();
 }
 

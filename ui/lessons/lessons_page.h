@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Lessons page: quoted figures at the left, the chosen one worked out at the right, its plan to open.
+// The Lessons page: quoted figures at the left, the chosen lesson at the right, with its plan to open.
 #pragma once
 
 #include "ui/lessons/lessons_model.h"

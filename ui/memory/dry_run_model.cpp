@@ -9,6 +9,7 @@
 
 #include "core/allocator/timeline_file.h"
 #include "core/plan/plan_io.h"
+#include "core/run/detached.h"
 #include "core/run/supervisor.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
@@ -18,7 +19,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int patience_ms = 2000;  // for a process that was told to end
+constexpr int patienceMs = 2000;  // for a process that was told to end
 
 QString qt(const std::string& text) { return QString::fromStdString(text); }
 
@@ -150,7 +151,7 @@ void DryRunModel::giveUp() {
     process->disconnect(this);
     if (process->state() != QProcess::NotRunning) {
         process->kill();
-        process->waitForFinished(patience_ms);
+        process->waitForFinished(patienceMs);
     }
     process->deleteLater();
 }

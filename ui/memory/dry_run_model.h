@@ -22,21 +22,21 @@ public:
     explicit DryRunModel(PlanModel* plan, QObject* parent = nullptr);
     ~DryRunModel() override;
 
-    /// The first rank of this pipeline stage is what is run.
+    /// The dry run takes the first rank of this pipeline stage.
     void setStage(int stage);
     int stage() const { return stage_; }
-    /// Runs the plan as it stands; what is running is given up. Nothing happens for an impossible plan.
+    /// Runs the current plan; a dry run that is under way is given up. Nothing happens for an impossible plan.
     void start();
     void cancel();
-    /// Starts when the timeline is not of the plan as it stands, nor refused for it.
+    /// Starts a run unless the current plan has a timeline already or was refused.
     void startIfStale();
 
     bool isRunning() const { return process_ != nullptr; }
-    /// Of the last run that worked; null before.
+    /// Timeline of the last run that worked; null before the first.
     std::shared_ptr<const MemoryTimeline> timeline() const { return timeline_; }
-    /// The timeline is of the plan and the stage as they are now.
+    /// Whether the timeline belongs to the current plan and stage.
     bool isFresh() const;
-    /// Why the last run brought nothing; "" where it did.
+    /// Why the last run failed; "" when the run worked.
     QString problem() const { return problem_; }
 
     /// The program that is called; at first the `plimsoll` beside the studio.

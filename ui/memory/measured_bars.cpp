@@ -61,7 +61,7 @@ void MeasuredBars::paintEvent(QPaintEvent*) {
             below += (*kinds)[c];
             painter.fillRect(QRectF(from, top, xOf(below) - from, barHeight), theme.category[c]);
         }
-        // What no kind accounts for.
+        // The part that no kind accounts for.
         if (below < totals[bar])
             painter.fillRect(QRectF(xOf(below), top, xOf(totals[bar]) - xOf(below), barHeight), theme.muted);
         painter.setPen(theme.ink);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two stacked bars on one scale: what was measured, and what was predicted.
+// Two stacked bars on one scale: measured memory and predicted memory.
 #pragma once
 
 #include "ui/memory/measured_memory.h"

@@ -6,6 +6,7 @@
 #include <QCoreApplication>
 #include <QLocale>
 
+#include "core/base/json.h"
 #include "ui/common/value_format.h"
 #include "ui/run/run_model.h"
 
@@ -24,7 +25,7 @@ Bytes number(const Json& details, const char* key) {
     return found != details.end() && found->is_number_integer() ? std::max<Bytes>(found->get<Bytes>(), 0) : 0;
 }
 
-/// Nothing where a kind is missing: an event of another version.
+/// Nothing where a kind is missing, as in an event of another version.
 std::optional<MeasuredMemory::Kinds> kindsOf(const Json& details) {
     const auto all = details.find("categories");
     if (all == details.end() || !all->is_object()) return std::nullopt;
@@ -37,7 +38,7 @@ std::optional<MeasuredMemory::Kinds> kindsOf(const Json& details) {
     return any ? std::optional(kinds) : std::nullopt;
 }
 
-/// The event with the highest peak, which says its kinds.
+/// The event with the highest peak that gives its kinds.
 std::optional<MeasuredMemory> fromEvents(const RunModel& run) {
     std::optional<MeasuredMemory> best;
     for (const Event& event : run.events()) {

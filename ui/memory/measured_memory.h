@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run's fullest rank took, kind by kind, beside what its plan's estimate said.
+// Measured memory of a run's fullest rank, category by category, beside the estimate of the run's plan.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ class RunModel;
 struct MeasuredMemory {
     using Kinds = std::array<Bytes, category_names.size()>;
     int rank = 0;
-    std::uint64_t step = 0;        ///< at which it was measured; 0: the peak of the whole run
+    std::uint64_t step = 0;        ///< step of the measurement; 0: the peak of the whole run
     Bytes measured = 0;            ///< peak of the allocator
-    Bytes predicted = 0;           ///< without CUDA, NCCL and fragmentation, which no allocator counts
+    Bytes predicted = 0;           ///< without CUDA, NCCL and fragmentation, which an allocator does not count
     std::optional<Kinds> by_kind;  ///< measured at the peak; nothing where the run recorded none
     Kinds predicted_by_kind{};
 
@@ -25,7 +25,7 @@ struct MeasuredMemory {
     double off() const { return static_cast<double>(predicted) / static_cast<double>(measured) - 1; }
 };
 
-/// Nothing before the first figure, or without an estimate. Of several ranks the one with the highest peak.
+/// Nothing before the first figure or without an estimate. Of several ranks, the one with the highest peak is taken.
 std::optional<MeasuredMemory> measuredMemory(const RunModel& run);
 /// "as predicted", "predicted 1.2 % too much".
 QString measuredWords(const MeasuredMemory& memory);

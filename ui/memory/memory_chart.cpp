@@ -28,7 +28,7 @@ void MemoryChart::setTimeline(std::shared_ptr<const MemoryTimeline> timeline, By
     top_ = 1;
     if (timeline_) {
         top_ = std::max({top_, timeline_->peak, timeline_->peak_reserved});
-        // A line far above would press everything else flat.
+        // A card's line far above the curve would press everything else flat.
         if (usable_ > 0 && usable_ <= 2 * top_) top_ = std::max(top_, usable_);
         if (other) {
             hovered_.reset();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory over the events of a step: stacked by category, what the allocator holds as a line, the phases below.
+// Memory over the events of a step: stacked by category, with the allocator's reserved memory as a line and the phases
+// below.
 #pragma once
 
 #include <memory>
@@ -19,14 +20,14 @@ public:
     void setTimeline(std::shared_ptr<const MemoryTimeline> timeline, Bytes usable);
     /// Shown in place of the chart while there is none.
     void setEmptyText(const QString& text);
-    /// Another plan's: drawn pale.
+    /// Draws the timeline pale, because it belongs to another plan.
     void setDimmed(bool dimmed);
 
-    /// The point whose memory stands at a place of the chart; nothing outside the plot.
+    /// The point at a place of the chart; nothing outside the plot.
     std::optional<std::size_t> pointAt(const QPointF& at) const;
-    /// What a point is: phase, op, what came or went, bytes by category; rich text.
+    /// A point in rich text: phase, op, the block that came or went, bytes by category.
     QString pointText(std::size_t point) const;
-    /// Where bytes are drawn.
+    /// The height at which bytes are drawn.
     double yOf(Bytes bytes) const;
 
     QRectF plotArea() const override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How memory over time is drawn. A pixel's column shows the fullest of its points, so that no peak is lost.
+// Draws memory over time. A pixel's column shows the fullest of its points, so that no peak is lost.
 #include <algorithm>
 #include <cmath>
 #include <QPainter>
@@ -26,7 +26,7 @@ QColor phaseColour(const Theme& theme, const std::string& name) {
 }  // namespace
 
 QRectF MemoryChart::plotArea() const {
-    // Measured once: every mapped pixel asks.
+    // Measured once, because every mapped pixel asks for it.
     if (scale_width_ == 0) scale_width_ = QFontMetricsF(uiFont(-0.75)).horizontalAdvance(bytesText(888 * GiB)) + 10;
     return {scale_width_, 0, std::max(20.0, width() - scale_width_ - 8), static_cast<double>(height())};
 }
@@ -81,7 +81,7 @@ void MemoryChart::paintAreas(QPainter& painter) const {
         const std::size_t last = pointOfEvent(std::nextafter(timeAt(x + 1), 0.0));
         for (std::size_t i = fullest + 1; i <= last; ++i)
             if (t.live_at(i) > t.live_at(fullest)) fullest = i;
-        // Neighbouring columns of one point are one rectangle.
+        // Neighbouring columns of one point become one rectangle.
         if (fullest == shown) continue;
         flush(x);
         shown = fullest;

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QStyle>
 
+#include "ui/charts/part_bars.h"
 #include "ui/common/value_format.h"
 #include "ui/memory/memory_chart.h"
 #include "ui/plan/plan_model.h"
@@ -22,7 +23,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int soonMs = 400;  // typing goes on meanwhile
+constexpr int soonMs = 400;  // typing may go on in this time
 constexpr int mostStanding = 60;
 constexpr int mostStages = 256;
 
@@ -34,6 +35,7 @@ MemoryPage::MemoryPage(PlanModel* plan, QWidget* parent)
     soon_.setInterval(soonMs);
     QVBoxLayout* column = addColumn(1);
     makeChart(column);
+    makeBreakdown(column);
     makeStanding(column);
     column->addStretch(1);
     connect(&soon_, &QTimer::timeout, &model_, &DryRunModel::startIfStale);
@@ -79,6 +81,13 @@ void MemoryPage::makeChart(QVBoxLayout* column) {
            "and the arrow keys walk from point to point."));
     timeline_->body()->addWidget(hint);
     column->addWidget(timeline_);
+}
+
+void MemoryPage::makeBreakdown(QVBoxLayout* column) {
+    breakdown_ = new Card(tr("Estimated memory by category"), this);
+    categories_ = new PartBars(tr("Estimated memory by category"), tr("bytes"), breakdown_);
+    breakdown_->body()->addWidget(categories_);
+    column->addWidget(breakdown_);
 }
 
 void MemoryPage::makeStanding(QVBoxLayout* column) {
@@ -130,8 +139,33 @@ Bytes MemoryPage::estimated() const {
     return memory->stages[stage].total() - memory->stages[stage].of(Category::Overhead);
 }
 
+void MemoryPage::refreshBreakdown() {
+    const std::optional<MemoryEstimate>& memory = plan_->lastGood().memory;
+    breakdown_->setVisible(memory.has_value());
+    if (!memory) return;
+    const RankMemory& fullest = memory->fullest();
+    std::vector<ChartPart> parts;
+    for (std::size_t c = 0; c < category_names.size(); ++c) {
+        const auto category = static_cast<Category>(c);
+        const Bytes bytes = fullest.of(category);
+        if (bytes == 0) continue;
+        parts.push_back({.name = categoryName(category),
+                         .value = static_cast<double>(bytes),
+                         .figures = {bytesText(bytes),
+                                     percentText(static_cast<double>(bytes) / static_cast<double>(fullest.total()))},
+                         .colour = [c](const Theme& theme) { return theme.category[c]; },
+                         .tip = tr("%1: %2 bytes").arg(categoryName(category), countText(bytes))});
+    }
+    categories_->setParts(std::move(parts));
+    const auto stage = static_cast<std::size_t>(fullest.stage);
+    breakdown_->setFact(
+        tr("most loaded GPU (%1): %2")
+            .arg(stagesLabel(stage, stage, memory->stages.size()).toLower(), partOf(fullest.total(), memory->usable)));
+}
+
 void MemoryPage::refresh() {
     if (!isVisible()) return;
+    refreshBreakdown();
     const auto timeline = model_.timeline();
     const bool running = model_.isRunning(), failed = !running && !model_.problem().isEmpty();
     const bool impossible = !plan_->isGood();

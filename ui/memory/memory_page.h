@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Memory page: a dry run of one rank, its memory through the step, and what stands at the peak.
+// The Memory page: a dry run of one rank, its memory through the step, and the blocks at the peak.
 #pragma once
 
 #include <QTimer>
@@ -19,6 +19,7 @@ class CategoryLegend;
 class FactTable;
 class FigureStrip;
 class MemoryChart;
+class PartBars;
 class PlanModel;
 
 class MemoryPage : public Page {
@@ -38,10 +39,12 @@ protected:
 
 private:
     void makeChart(QVBoxLayout* column);
+    void makeBreakdown(QVBoxLayout* column);
     void makeStanding(QVBoxLayout* column);
     void planChanged();
     void refresh();
     void refreshStages();
+    void refreshBreakdown();
     Bytes estimated() const;
 
     PlanModel* plan_;
@@ -49,6 +52,7 @@ private:
     TextTable standing_;
     QTimer soon_;  ///< from an edit to the next dry run
     Card* timeline_ = nullptr;
+    Card* breakdown_ = nullptr;
     Card* peak_ = nullptr;
     QComboBox* stage_ = nullptr;
     QPushButton* run_ = nullptr;
@@ -57,6 +61,7 @@ private:
     FigureStrip* figures_ = nullptr;
     CategoryLegend* legend_ = nullptr;
     MemoryChart* chart_ = nullptr;
+    PartBars* categories_ = nullptr;
     FactTable* table_ = nullptr;
 };
 

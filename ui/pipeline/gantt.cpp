@@ -152,7 +152,7 @@ void Gantt::changeEvent(QEvent* event) {
 void Gantt::hover(const TimedOp* op) {
     if (op == hovered_) return;
     hovered_ = op;
-    // What an operation waited for is known of simulated times only.
+    // Waits have known reasons only in a simulation.
     chain_ = !op          ? std::vector<OpPlace>()
              : predicted_ ? std::vector<OpPlace>{placeOf(*op)}
                           : chainOf(causes(), placeOf(*op), chainLength);
@@ -181,7 +181,7 @@ void Gantt::step(int by, int rows) {
     OpPlace place = hovered_ ? placeOf(*hovered_) : OpPlace();
     if (rows != 0) {
         const int rank = std::clamp(place.rank + rows, 0, static_cast<int>(this->rows()) - 1);
-        // The operation that runs at the same time, or the next one.
+        // The operation at the same time, or the next one.
         const double time = hovered_ ? (hovered_->start + hovered_->end) / 2 : 0;
         const std::vector<TimedOp>& ops = pipeline_->timeline.ranks[static_cast<std::size_t>(rank)];
         const auto found =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pipeline's timeline: a row a rank, a cell an operation, bubbles hatched, what each rank idles at the right.
+// A pipeline's timeline: a row for each rank, a cell for each operation, bubbles hatched, each rank's idle time at the
+// right.
 #pragma once
 
 #include <memory>
@@ -18,20 +19,20 @@ public:
 
     /// Null: nothing to draw.
     void setPipeline(std::shared_ptr<const Pipeline> pipeline);
-    /// The same operations as they were predicted: drawn as outlines over those that ran, and told beside them.
+    /// The predicted times of the same operations: drawn as outlines over the measured ones, and named beside them.
     void setPredicted(std::shared_ptr<const Pipeline> predicted);
     /// Shown in place of the rows while there is none.
     void setEmptyText(const QString& text);
-    /// All rows together are at most this tall, as far as they can still be told apart.
+    /// A limit on the height of all rows together, as far as they can still be told apart.
     void setMostHeight(double height);
 
-    /// Where an operation is drawn.
+    /// The rectangle in which an operation is drawn.
     QRectF cell(const TimedOp& op) const;
-    /// Where it was predicted; empty without a prediction.
+    /// The rectangle of an operation's prediction; empty without one.
     QRectF predictedCell(OpPlace place) const;
     /// The operation under a point; nullptr in a bubble.
     const TimedOp* opAt(const QPointF& at) const;
-    /// The operation under the mouse and what it waited for, in turn.
+    /// The operation under the mouse, the one that it waited for, and so on.
     const std::vector<OpPlace>& chain() const { return chain_; }
 
     void writeTable(TableText& table) const override;

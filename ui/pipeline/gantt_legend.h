@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the colours of a Gantt chart mean.
+// The legend of a Gantt chart's colours.
 #pragma once
 
 #include <QWidget>
@@ -10,7 +10,7 @@ class GanttLegend : public QWidget {
     Q_OBJECT
 public:
     explicit GanttLegend(QWidget* parent = nullptr);
-    /// Only what is drawn is explained.
+    /// Explains only the colours that are drawn.
     void setShown(bool weights, bool chunks);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {80, sizeHint().height()}; }

@@ -11,8 +11,8 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double narrow = 9;     // a frame around less would hide it
-constexpr double narrowest = 3;  // of an outline
+constexpr double narrow = 9;     // a frame would hide a narrower cell
+constexpr double narrowest = 3;  // width of an outline
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void Gantt::paintPredicted(QPainter& painter) const {
                                                 [this](const TimedOp& op) { return op.end <= span()->from(); });
         for (auto op = first; op != ops.end() && op->start < span()->to(); ++op) {
             const QRectF at = cell(*op);
-            // Narrower ones would be nothing but ink; zooming in shows them.
+            // Narrower outlines would only blacken the row; zooming in shows them.
             if (at.width() >= narrowest) painter.drawRect(at.adjusted(0.5, 0.5, -0.5, -0.5));
         }
     }

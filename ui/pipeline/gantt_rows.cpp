@@ -61,7 +61,7 @@ private:
         return colours_[ganttColourOf(timed.op.kind)][static_cast<std::size_t>(timed.op.micro_batch % ganttShades)];
     }
 
-    /// Each column has the mean colour of what runs in it.
+    /// Each column gets the mean colour of its operations.
     void drawMerged(double top, Ops ops) {
         const auto columns = static_cast<std::size_t>(image_.width());
         struct Mix {
@@ -161,8 +161,6 @@ GanttColours ganttColours(const Theme& theme) {
 }
 
 std::size_t ganttColourOf(OpKind kind) { return kind == OpKind::Forward ? 0 : kind == OpKind::BackwardWeight ? 2 : 1; }
-
-QColor idleColour(const Theme& theme) { return mixed(theme.surface, theme.water, theme.dark ? 0.16 : 0.1); }
 
 QColor chunkColour(const Theme& theme) {
     QColor colour = theme.ink;

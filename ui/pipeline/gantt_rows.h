@@ -10,13 +10,13 @@
 
 namespace plimsoll::ui {
 
-/// What is drawn where; lengths without the screen's pixel ratio.
+/// Places of the drawing; lengths without the screen's pixel ratio.
 struct GanttFrame {
-    double width = 1;         ///< of the rows
+    double width = 1;         ///< width of the rows
     double pitch = 31;        ///< from row to row
     double gap = 4;           ///< between rows
     double from = 0, to = 1;  ///< time at the left and the right end
-    double ratio = 1;         ///< pixels of the screen for one of these
+    double ratio = 1;         ///< screen pixels a unit of length
     double xOf(double time) const { return width * (time - from) / (to - from); }
 };
 
@@ -25,8 +25,6 @@ inline constexpr int ganttShades = 4;
 using GanttColours = std::array<std::array<QColor, ganttShades>, 3>;
 GanttColours ganttColours(const Theme& theme);
 std::size_t ganttColourOf(OpKind kind);
-/// Behind the operations.
-QColor idleColour(const Theme& theme);
 /// The stripe of operations of chunks above 0.
 QColor chunkColour(const Theme& theme);
 

@@ -23,7 +23,7 @@ signals:
     void failed(const QString& sentence);
 
 private:
-    /// A picture of the chart where there is no kind.
+    /// Asks for a file name and writes the file; without a kind it is a picture of the chart.
     void ask(std::optional<PipelineFile> kind, const QString& title, const QString& name, const QString& filter);
 
     Chart* chart_;

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/schedule/plan_pipeline/chrome_trace.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "core/schedule/plan_pipeline/svg.h"
 #include "ui/plan/plan_model.h"
@@ -37,10 +38,9 @@ Result<void> writePipeline(const Pipeline& pipeline, PipelineFile kind, const QS
 }
 
 Result<void> followList(PlanModel& plan, const QString& path) {
-    const auto schedule = read_schedule(path.toStdString());
-    if (!schedule) return tl::unexpected(schedule.error());
+    PLIMSOLL_TRY(const auto schedule, read_schedule(path.toStdString()));
     Plan next = plan.plan();
-    next.layout = laid_out_as(next.layout, *schedule);
+    next.layout = laid_out_as(next.layout, schedule);
     next.layout.schedule_file = path.toStdString();
     plan.relayout(next, PipelineFiles::tr("Pipeline to the list %1").arg(QFileInfo(path).fileName()));
     return {};

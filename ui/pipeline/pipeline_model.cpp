@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/schedule/stage_times.h"
 #include "ui/common/plan_field.h"
 #include "ui/pipeline/pipeline_words.h"
 #include "ui/plan/plan_model.h"
@@ -11,7 +12,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int pause_ms = 150;
+constexpr int pauseMs = 150;
 constexpr double quickOps = 20'000;
 
 double operations(const WhatIf& tried) {
@@ -128,7 +129,7 @@ void PipelineModel::refresh() {
     simulateShown();
     compareSoon();
     detail_ = 0;
-    details_.start(pause_ms);
+    details_.start(pauseMs);
     emit changed();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pipeline that is shown: the plan's, or one that a person tries out; beside it a second one, and what costs more
-// time to know, a little later.
+// The shown pipeline: the plan's, or one that a person tries out. A second pipeline for comparison and the figures that
+// take longer follow a little later.
 #pragma once
 
 #include <memory>
@@ -39,11 +39,11 @@ public:
     std::shared_ptr<const Pipeline> compared() const { return compared_; }
     QString comparedProblem() const { return compared_problem_; }
 
-    // These follow when the person pauses.
+    // The following are computed when the person pauses.
     const QString& difference() const { return difference_; }
     const std::vector<Advice>& advice() const { return advice_; }
     const std::vector<Alternative>& rows() const { return rows_; }
-    /// Activations of a micro-batch on the rank with most layers; 0 where nobody knows.
+    /// Activations of a micro-batch on the rank with most layers; 0 when unknown.
     double batchBytes() const;
     bool detailsPending() const { return details_.isActive(); }
 

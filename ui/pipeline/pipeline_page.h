@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Pipeline page: what is planned or tried at the left; figures, timeline, memory, comparison and advice at the
+// The Pipeline page: the planned or tried pipeline at the left; figures, timeline, memory, comparison and advice at the
 // right.
 #pragma once
 

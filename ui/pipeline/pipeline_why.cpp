@@ -36,7 +36,7 @@ QString reason(const Pipeline& pipeline, const Cause& cause) {
     return cause.send > 0 ? PipelineWhy::tr("%1 and %2 on the way").arg(words, timeText(cause.send)) : words;
 }
 
-/// A tooltip would break lines where it likes.
+/// Prevents a tooltip from breaking lines at any place.
 QString unbroken(const QStringList& lines) {
     return QStringLiteral("<p style='margin:0; white-space:pre'>%1</p>").arg(lines.join(QStringLiteral("<br>")));
 }
@@ -44,7 +44,7 @@ QString unbroken(const QStringList& lines) {
 }  // namespace
 
 QString timeText(double time) {
-    // Four or five figures: more are not read, and the room beside a chart is for these.
+    // Four or five figures: nobody reads more, and the room beside a chart is needed.
     const double finest = std::abs(time) < 100 ? 100 : 10;
     const double rounded = std::round(time * finest) / finest;
     const int digits = rounded == std::round(rounded)                             ? 0
@@ -80,7 +80,7 @@ QString whyWords(const Pipeline& pipeline, const Causes& causes, OpPlace place) 
     }
     if (cause.waited > 0) lines << PipelineWhy::tr("The rank was idle for %1 before it.").arg(timeText(cause.waited));
     lines << PipelineWhy::tr("Not earlier: %1.").arg(reason(pipeline, cause));
-    // A rank that works without a pause says nothing; what made it wait before that does.
+    // A rank that works without a pause explains nothing; the wait before it does.
     for (int told = 0; told < toldBack && cause.kind != Cause::Kind::Nothing; ++told) {
         place = cause.op;
         for (cause = causes.cause(place); cause.kind == Cause::Kind::Rank; cause = causes.cause(place))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Why an operation of a pipeline starts when it does, in words.
+// The reason why an operation of a pipeline starts when it does, in words.
 #pragma once
 
 #include <QString>
@@ -9,9 +9,9 @@
 
 namespace plimsoll::ui {
 
-/// The operation and what it waited for in turn: at most `most` places.
+/// The operation, the one that it waited for, and so on: at most `most` places.
 std::vector<OpPlace> chainOf(const Causes& causes, OpPlace place, std::size_t most);
-/// Rich text: the operation, its start and end, what it waited for and why, and the waits before that one.
+/// Rich text: the operation, its start and end, the operation that it waited for and why, and the waits before that.
 QString whyWords(const Pipeline& pipeline, const Causes& causes, OpPlace place);
 /// "12.5": a time in forwards.
 QString timeText(double time);

@@ -20,7 +20,7 @@ struct PipelineWords {
     Q_DECLARE_TR_FUNCTIONS(PipelineWords)
 };
 
-constexpr double tells = 5e-4;  // differences below half a tenth of a point are not worth a word
+constexpr double tells = 5e-4;  // smaller differences, below half a tenth of a point, are not mentioned
 
 double stageTime(const StageTimes& times, std::size_t stage) {
     return times.forward[stage] + times.backward_input[stage] + times.backward_weight[stage];
@@ -30,7 +30,7 @@ double mean(const std::vector<double>& values) {
     return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// The rate that the closed form speaks of.
+/// The bubble rate that the closed form describes.
 double likeClosedForm(const Pipeline& pipeline, const Timeline& timeline) {
     return splits_backward(pipeline.schedule) ? timeline.bubble_per_rank : timeline.bubble;
 }

@@ -20,7 +20,7 @@ public:
 
     RanPipelineModel* model() { return &model_; }
     QComboBox* runs() const { return runs_; }
-    /// Predicted from the run's own operation times, or by the step-time model.
+    /// Chooses the prediction: from the run's own operation times, or by the step-time model.
     QComboBox* predictions() const { return predictions_; }
     Gantt* gantt() const { return gantt_; }
     QString words() const;

@@ -2,8 +2,9 @@
 #include "ui/pipeline/ran_pipeline.h"
 
 #include <cmath>
-#include <QMetaObject>
 
+#include "core/run/run_store.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/timeline_sums.h"
 #include "core/step_time/step_time.h"
 #include "ui/common/plan_field.h"
@@ -15,7 +16,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int again_ms = 1500;
+constexpr int againMs = 1500;
 constexpr double milliseconds = 1e3;
 constexpr int mostRuns = 50;
 
@@ -37,9 +38,10 @@ PipelineOf shownPipeline(Pipeline pipeline) {
 
 QString msText(double ms) { return formatValue(ValueKind::Seconds, ms / milliseconds); }
 
-QList<RunChoice> runsWithPipelines() {
+QList<RunChoice> runsWithPipelines(const Question& question) {
     QList<RunChoice> choices;
     for (const RunFolder& run : list_runs()) {
+        if (question.isCancelled()) break;
         const Result<Plan> plan = run.plan();
         if (!plan || plan->layout.pp < 2) continue;
         choices.append({QString::fromStdString(run.path().string()), QString::fromStdString(run.name())});
@@ -65,11 +67,9 @@ struct RanPipelineModel::Tail {
 };
 
 Result<void> RanPipelineModel::Tail::open() {
-    Result<RunFolder> folder = RunFolder::open(path.toStdString());
-    if (!folder) return tl::unexpected(folder.error());
-    Result<Plan> read = folder->plan();
-    if (!read) return tl::unexpected(read.error());
-    plan = *std::move(read);
+    PLIMSOLL_TRY(RunFolder folder, RunFolder::open(path.toStdString()));
+    PLIMSOLL_TRY(Plan read, folder.plan());
+    plan = std::move(read);
     const double ops = 3.0 * static_cast<double>(plan.layout.pp * plan.layout.accumulation * chunks_per_rank(plan));
     if (ops > static_cast<double>(mostDrawnOps)) return bad_input("these are more operations than can be drawn");
     const Result<Hardware> hardware = hardware_of(plan.cluster, plan.numerics.dtype);
@@ -78,48 +78,45 @@ Result<void> RanPipelineModel::Tail::open() {
     if (!pipeline) return tl::unexpected(pipeline.error());
     if (!hardware) modelProblem = inWords(hardware.error().message);
     planned = *std::move(pipeline);
-    records.emplace(*folder, plan);
-    run = *std::move(folder);
+    records.emplace(folder, plan);
+    run = std::move(folder);
     return {};
 }
 
 Result<std::shared_ptr<const RanPipeline>> RanPipelineModel::Tail::read() {
-    if (!run)
-        if (Result<void> opened = open(); !opened) return tl::unexpected(opened.error());
-    const Result<bool> any = records->poll();
-    if (!any) return tl::unexpected(any.error());
+    if (!run) PLIMSOLL_CHECK(open());
+    PLIMSOLL_CHECK(records->poll());
     const std::optional<std::uint64_t> step = records->last_step();
     if (!step)
         return bad_input("the run has recorded no operations of its pipeline{}",
                          plan.training.layer_norms_every > 0 ? " yet" : ": training.layer_norms_every is 0");
-    Result<Timeline> timeline = records->timeline(planned->schedule, *step);
-    if (!timeline) return tl::unexpected(timeline.error());
+    PLIMSOLL_TRY(Timeline timeline, records->timeline(planned->schedule, *step));
     auto ran = std::make_shared<RanPipeline>();
     ran->step = *step;
     ran->live = run->live();
     ran->modelProblem = modelProblem;
     if (modelProblem.isEmpty()) ran->fromModel = shownPipeline(*planned);
     Pipeline measured = *planned;
-    measured.times = mean_times(measured.schedule, *timeline);
+    measured.times = mean_times(measured.schedule, timeline);
     if (Result<Timeline> simulated = simulate(measured.schedule, measured.times)) {
         Pipeline own = measured;
         own.timeline = *std::move(simulated);
         ran->fromOwnTimes = shownPipeline(std::move(own));
     }
-    measured.timeline = *std::move(timeline);
+    measured.timeline = std::move(timeline);
     ran->measured = shownPipeline(std::move(measured));
     return ran;
 }
 
-RanPipelineModel::RanPipelineModel(QObject* parent) : QObject(parent) {
-    pool_.setMaxThreadCount(1);
-    again_.setInterval(again_ms);
-    connect(&again_, &QTimer::timeout, this, &RanPipelineModel::read);
-}
+/// What one reading brought.
+struct RanPipelineModel::Reading {
+    Result<std::shared_ptr<const RanPipeline>> ran;
+    bool live = false;
+};
 
-RanPipelineModel::~RanPipelineModel() {
-    pool_.clear();
-    pool_.waitForDone();
+RanPipelineModel::RanPipelineModel(QObject* parent) : QObject(parent) {
+    again_.setInterval(againMs);
+    connect(&again_, &QTimer::timeout, this, &RanPipelineModel::read);
 }
 
 void RanPipelineModel::setActive(bool active) {
@@ -133,16 +130,10 @@ void RanPipelineModel::setActive(bool active) {
 }
 
 void RanPipelineModel::listRuns() {
-    pool_.start([this] {
-        QList<RunChoice> found = runsWithPipelines();
-        QMetaObject::invokeMethod(
-            this,
-            [this, found = std::move(found)] {
-                if (found == runs_) return;
-                runs_ = found;
-                emit runsChanged();
-            },
-            Qt::QueuedConnection);
+    listing_.ask(runsWithPipelines, [this](const Result<QList<RunChoice>>& found) {
+        if (!found || *found == runs_) return;
+        runs_ = *found;
+        emit runsChanged();
     });
 }
 
@@ -152,6 +143,7 @@ void RanPipelineModel::choose(const QString& path) {
     shown_.reset();
     problem_.clear();
     again_.stop();
+    reading_.cancel();
     tail_.reset();
     if (!path.isEmpty()) {
         tail_ = std::make_shared<Tail>();
@@ -162,28 +154,27 @@ void RanPipelineModel::choose(const QString& path) {
 }
 
 void RanPipelineModel::read() {
-    if (!tail_) return;
-    pool_.start([this, tail = tail_] {
-        const Result<std::shared_ptr<const RanPipeline>> ran = tail->read();
-        const bool live = tail->run && tail->run->live();
-        QMetaObject::invokeMethod(
-            this,
-            [this, tail, ran, live] {
-                if (tail != tail_) return;
-                // What is drawn stays until another step has ended.
-                const bool same = ran && shown_ && (*ran)->step == shown_->step && (*ran)->live == shown_->live;
-                if (!same) {
-                    shown_ = ran ? *ran : nullptr;
-                    problem_ = ran ? QString() : inWords(ran.error().message);
-                    emit changed();
-                }
-                if (live && active_)
-                    again_.start();
-                else
-                    again_.stop();
-            },
-            Qt::QueuedConnection);
-    });
+    // A reading that takes longer than the pause between two of them is not begun again.
+    if (!tail_ || reading_.isBusy()) return;
+    using Ran = std::shared_ptr<const RanPipeline>;
+    reading_.ask(
+        [tail = tail_] {
+            return Reading{tail->read(), tail->run && tail->run->live()};
+        },
+        [this](const Result<Reading>& reading) {
+            const Result<Ran> ran = reading ? reading->ran : tl::unexpected(reading.error());
+            // What is drawn stays until another step has ended.
+            const bool same = ran && shown_ && (*ran)->step == shown_->step && (*ran)->live == shown_->live;
+            if (!same) {
+                shown_ = ran ? *ran : nullptr;
+                problem_ = ran ? QString() : inWords(ran.error().message);
+                emit changed();
+            }
+            if (reading && reading->live && active_)
+                again_.start();
+            else
+                again_.stop();
+        });
 }
 
 QString ranWords(const RanPipeline& ran, const Pipeline& predicted) {

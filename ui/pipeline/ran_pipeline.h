@@ -4,10 +4,10 @@
 
 #include <memory>
 #include <QObject>
-#include <QThreadPool>
 #include <QTimer>
 
 #include "core/run/measured_pipeline.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
@@ -30,9 +30,8 @@ class RanPipelineModel : public QObject {
     Q_OBJECT
 public:
     explicit RanPipelineModel(QObject* parent = nullptr);
-    ~RanPipelineModel() override;
 
-    /// Nothing is read for a page that nobody sees.
+    /// Nothing is read while the page is hidden.
     void setActive(bool active);
     /// Runs of the store with several pipeline stages, newest first.
     const QList<RunChoice>& runs() const { return runs_; }
@@ -40,7 +39,7 @@ public:
     void choose(const QString& path);
     const QString& chosen() const { return chosen_; }
     std::shared_ptr<const RanPipeline> shown() const { return shown_; }
-    /// Why nothing is shown of the chosen run.
+    /// Why the chosen run cannot be shown.
     const QString& problem() const { return problem_; }
 
 signals:
@@ -49,14 +48,16 @@ signals:
 
 private:
     struct Tail;
+    struct Reading;
     void listRuns();
     void read();
 
-    QThreadPool pool_;
+    Background listing_;
+    Background reading_;
     QTimer again_;
     QList<RunChoice> runs_;
     QString chosen_;
-    std::shared_ptr<Tail> tail_;  ///< touched by the pool's one thread only, once it is made
+    std::shared_ptr<Tail> tail_;  ///< touched by the thread of `reading_` alone, once it is made
     std::shared_ptr<const RanPipeline> shown_;
     QString problem_;
     bool active_ = false;

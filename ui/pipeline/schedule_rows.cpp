@@ -48,7 +48,7 @@ QList<TextRow> scheduleTextRows(const std::vector<Alternative>& rows, Schedule s
     for (const Alternative& row : rows) {
         TextRow text;
         const QString title = QString::fromLatin1(schedule_title(row.kind));
-        text.name = QString::fromLatin1(schedule_names[static_cast<std::size_t>(row.kind)].data());
+        text.name = QString::fromLatin1(name_of(row.kind).data());
         text.strong = row.kind == shown;
         text.faint = !row.possible;
         text.tip = inWords(row.reason);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every schedule would do with the same shape.
+// The figures of every schedule on the same shape.
 #pragma once
 
 #include <QStringList>
@@ -12,7 +12,7 @@ namespace plimsoll::ui {
 
 Alternative alternativeOf(Schedule schedule, WhatIf tried, const Plan& plan);
 QStringList scheduleHeaders();
-/// Beside the schedule that is shown: "−8.5 %" of the step.
+/// Rows that compare each schedule with the shown one: "−8.5 %" of the step.
 QList<TextRow> scheduleTextRows(const std::vector<Alternative>& rows, Schedule shown);
 
 }  // namespace plimsoll::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every schedule with what it would do: sortable; a click or Enter chooses one that is possible.
+// Every schedule with its figures: sortable; a click or Enter chooses a schedule that is possible.
 #pragma once
 
 #include <QLabel>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/pipeline/what_if.h"
+#include "core/schedule/stage_times.h"
 
 #include <algorithm>
 #include <limits>

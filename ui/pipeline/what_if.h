@@ -11,8 +11,8 @@ struct WhatIf {
     int ranks = 1;
     int microBatches = 1;
     int chunks = 2;
-    bool planTimes = true;  ///< from the plan's FLOPs; else equal stages that take what follows
-    double forward = 1, backwardInput = 1, backwardWeight = 1;  ///< of one micro-batch on one rank
+    bool planTimes = true;  ///< times from the plan's FLOPs; else equal stages with the times below
+    double forward = 1, backwardInput = 1, backwardWeight = 1;  ///< times of one micro-batch on one rank
     double send = 0;
     bool operator==(const WhatIf&) const = default;
 };

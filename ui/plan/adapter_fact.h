@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A word on a plan's adapters.
+// One sentence about a plan's adapters.
 #pragma once
 
 #include <QString>

@@ -19,7 +19,7 @@ ChoiceTable::ChoiceTable(const QString& name, const QString& searchHint, TextTab
     search_->setAccessibleName(searchHint);
     search_->setClearButtonEnabled(true);
     table_->setModel(sorted_);
-    // As wide as their contents, not wider for an arrow that is rarely there.
+    // Columns are as wide as their contents, without room for a sort arrow that is rarely shown.
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
     table_->resizeColumnsToContents();
     for (int column = 1; column < rows->columnCount(); ++column)

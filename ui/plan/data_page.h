@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Data page: which text is trained on, how it is cut, and how it begins.
+// The Data page: the training text, how it is divided, and its beginning.
 #pragma once
 
 #include <QTimer>

@@ -2,18 +2,19 @@
 // The training text as the Data page shows it, read on a thread of its own.
 #pragma once
 
+#include <optional>
 #include <QObject>
 #include <QString>
-#include <QThreadPool>
 
 #include "core/plan/plan.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
 struct DataFacts {
-    QString problem;  ///< why it cannot be read; then nothing else holds
+    QString problem;  ///< why the text cannot be read; then the other members mean nothing
     QString name;
-    qint64 bytes = 0;  ///< tokens too: the tokenizer is byte-level
+    qint64 bytes = 0;  ///< also the number of tokens: the tokenizer is byte-level
     qint64 documents = 0;
     qint64 trainBytes = 0;
     qint64 samplesPerEpoch = 0;
@@ -23,27 +24,23 @@ struct DataFacts {
 class DataPreview : public QObject {
     Q_OBJECT
 public:
-    explicit DataPreview(QObject* parent = nullptr);
-    ~DataPreview() override;
+    using QObject::QObject;
 
-    /// Reads again where path, sequence length, validation share or seed differ from the last time.
+    /// Reads the text again where path, sequence length, validation share or seed have changed.
     void show(const Data& data, std::uint64_t seed);
-    bool isLoading() const { return loading_; }
+    bool isLoading() const { return reading_.isBusy(); }
     const DataFacts& facts() const { return facts_; }
 
 signals:
     void changed();
 
 private:
-    void take(int number, const DataFacts& facts);
-
-    QThreadPool pool_;
-    Data data_;
+    Background reading_;
+    std::optional<Data> data_;  ///< what was read last
     DataFacts facts_;
-    int number_ = 0;
-    bool loading_ = false;
 };
 
+/// Reads no more of the text than its beginning.
 DataFacts readDataFacts(const Data& data, std::uint64_t seed);
 
 }  // namespace plimsoll::ui

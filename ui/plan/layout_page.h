@@ -24,11 +24,11 @@ public:
     explicit LayoutPage(PlanModel* model, QWidget* parent = nullptr);
 
     Gantt* gantt() const { return gantt_; }
-    /// Where the time of a step goes.
+    /// The bar of the step's time by part.
     TimeBar* time() const { return time_; }
     const TextTable& terms() const { return terms_; }
     const TextTable& comparison() const { return comparison_; }
-    /// Keeps the memory as it is now, to compare later edits with; or forgets it.
+    /// Keeps the current memory to compare later edits with; or forgets it.
     QPushButton* keepBaseline() const { return keep_; }
 
 signals:

@@ -19,7 +19,7 @@ QString scheduleName(Schedule schedule) { return QString::fromLatin1(schedule_ti
 
 QString hardwareWords(const Plan& plan) {
     const Cluster& cluster = plan.cluster;
-    const QString kind = cluster.gpu == "cpu" ? LayoutWords::tr("%1 CPU ranks") : LayoutWords::tr("%1 GPUs");
+    const QString kind = cluster.on_cpu() ? LayoutWords::tr("%1 CPU ranks") : LayoutWords::tr("%1 GPUs");
     QString words = kind.arg(countText(cluster.world_size()));
     if (cluster.nodes > 1) words += LayoutWords::tr(", %1 nodes").arg(countText(cluster.nodes));
     return words;

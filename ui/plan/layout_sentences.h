@@ -14,7 +14,7 @@ QString hardwareWords(const Plan& plan);
 QString batchWords(const Plan& plan);
 /// "1F1B, 4 stages, 32 micro-batches · bubble 8.6 % (closed form (p−1)/(m+p−1) = 8.57 %)".
 QString pipelineWords(const Plan& plan, const PlanNumbers& numbers);
-/// Why there is no timeline to draw.
+/// Why no timeline is drawn.
 QString noTimelineWords(const Plan& plan, const PlanNumbers& numbers);
 /// "8 ranks alike · 10 layers · 3,263,901,696 parameters · up to 4 micro-batches in flight".
 QString stageWords(const RankMemory& stage);

@@ -3,14 +3,14 @@
 
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/presets.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll::ui {
 
 Result<void> importModel(PlanModel& model, const QString& path) {
-    Result<Model> imported = import_hf_config(path.toStdString());
-    if (!imported) return tl::unexpected(imported.error());
+    PLIMSOLL_TRY(Model imported, import_hf_config(path.toStdString()));
     Plan plan = model.plan();
-    plan.model = *std::move(imported);
+    plan.model = std::move(imported);
     model.replace(plan, PlanModel::tr("Import %1").arg(path.section(QLatin1Char('/'), -1)));
     return {};
 }

@@ -8,7 +8,7 @@ namespace plimsoll::ui {
 
 /// Takes the model of a Hugging Face config.json, as one step.
 Result<void> importModel(PlanModel& model, const QString& path);
-/// Hardware, layout and recipe that suit the plan's model, as one step.
+/// Sets hardware, layout and recipe that suit the plan's model, as one step.
 void startFittingPlan(PlanModel& model);
 /// "preset llama-7b", "preset llama-7b, changed", "your own".
 QString modelOrigin(const Model& model);

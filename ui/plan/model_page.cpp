@@ -6,6 +6,7 @@
 #include <QMimeData>
 #include <QPushButton>
 
+#include "ui/charts/share_pie.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/choice_table.h"
 #include "ui/plan/model_import.h"
@@ -34,6 +35,12 @@ QStringList architectureKeys() {
     return keys;
 }
 
+/// Of the six, by their order in the palette: neighbours in the ring differ much.
+std::function<QColor(const Theme&)> shareColour(ParameterShare::Part part) {
+    static constexpr std::array<std::size_t, 6> order{0, 2, 1, 3, 4, 5};
+    return [index = order[static_cast<std::size_t>(part)]](const Theme& theme) { return theme.category[index]; };
+}
+
 QString localFile(const QMimeData* data) {
     return data->hasUrls() && data->urls().size() == 1 ? data->urls().constFirst().toLocalFile() : QString();
 }
@@ -47,7 +54,8 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
       parts_(parameterHeaders(), {1, 2}),
       presets_(nullptr),
       architecture_(new Card(tr("Architecture"), this)),
-      parameters_(new Card(tr("Parameters"), this)) {
+      parameters_(new Card(tr("Parameters"), this)),
+      shares_(new SharePie(tr("Parameter shares"), tr("parameters"), parameters_)) {
     setAcceptDrops(true);
     preset_rows_.setRows(presetRows());
     auto* card = new Card(tr("Presets"), this);
@@ -77,6 +85,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     parts->setModel(&parts_);
     parts->setStretch(0);
     parts->setWholeHeight(true);
+    parameters_->body()->addWidget(shares_);
     parameters_->body()->addWidget(parts);
     QVBoxLayout* right = addColumn(3);
     right->addWidget(parameters_);
@@ -118,6 +127,15 @@ void ModelPage::refresh() {
     const Model& model = model_->plan().model;
     const ParameterCounts& counts = model_->numbers().counts;
     parts_.setRows(parameterRows(model, counts));
+    std::vector<ChartPart> shares;
+    for (const ParameterShare& each : parameterShares(model, counts))
+        shares.push_back({.name = each.name,
+                          .value = static_cast<double>(each.count),
+                          .figures = {percentText(static_cast<double>(each.count) / static_cast<double>(counts.total))},
+                          .colour = shareColour(each.part),
+                          .tip = tr("%1: %2 parameters").arg(each.name, countText(each.count))});
+    shares_->setParts(std::move(shares));
+    shares_->setWhole(formatValue(ValueKind::Short, static_cast<double>(counts.total)));
     parameters_->setFact(tr("exact"));
     parameters_->setValue(countText(counts.total));
     presets_->setCurrent(QString::fromStdString(model.preset));

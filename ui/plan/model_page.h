@@ -12,6 +12,7 @@ namespace plimsoll::ui {
 class Card;
 class ChoiceTable;
 class PlanModel;
+class SharePie;
 
 class ModelPage : public Page {
     Q_OBJECT
@@ -41,6 +42,7 @@ private:
     ChoiceTable* presets_;
     Card* architecture_;
     Card* parameters_;
+    SharePie* shares_;
 };
 
 }  // namespace plimsoll::ui

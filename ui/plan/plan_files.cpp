@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/estimate/estimate_json.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::ui {
@@ -121,7 +122,6 @@ void PlanFiles::remember(const QString& path) {
     for (const QString& entry : paths.mid(0, mostRecent)) list.push_back(entry.toStdString());
     // The list is a convenience: a full disk here must not disturb the save that it follows.
     if (makeStateFolder()) (void)write_json(inState("recent.json"), list);
-    emit recentChanged();
 }
 
 }  // namespace plimsoll::ui

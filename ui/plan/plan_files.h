@@ -20,21 +20,20 @@ public:
     explicit PlanFiles(PlanModel* model, QObject* parent = nullptr);
     ~PlanFiles() override;
 
-    /// Brings the draft back; false when there is none. Error when it is there but cannot be read: it is set aside
-    /// under another name and the model's plan stays.
+    /// Restores the draft; false when there is none. A draft that cannot be read is an error: it is renamed, and the
+    /// model's plan stays.
     Result<bool> restoreDraft();
-    /// At once, e.g. before the window closes.
+    /// Saves the draft at once, e.g. before the window closes.
     Result<void> saveDraft();
 
     Result<void> open(const QString& pathOrPreset);
     Result<void> save(const QString& path);
 
-    /// Newest first; files that are gone are left out.
+    /// Newest first; missing files are left out.
     QStringList recent() const;
 
 signals:
-    void recentChanged();
-    void draftFailed(const QString& sentence);  ///< once until it works again
+    void draftFailed(const QString& sentence);  ///< emitted once until saving works again
 
 private:
     void remember(const QString& path);

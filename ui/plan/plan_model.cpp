@@ -7,6 +7,8 @@
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {
@@ -224,9 +226,8 @@ QString planSummary(const Plan& plan) {
     const QString model =
         plan.model.preset.empty() ? QString::fromStdString(plan.model.name) : QString::fromStdString(plan.model.preset);
     const QString shown = model.isEmpty() ? PlanModel::tr("unnamed model") : model;
-    if (plan.cluster.gpu == "cpu" && plan.cluster.world_size() == 1)
-        return PlanModel::tr("%1 on 1 CPU rank").arg(shown);
-    if (plan.cluster.gpu == "cpu")
+    if (plan.cluster.on_cpu() && plan.cluster.world_size() == 1) return PlanModel::tr("%1 on 1 CPU rank").arg(shown);
+    if (plan.cluster.on_cpu())
         return PlanModel::tr("%1 on %2 CPU ranks").arg(shown, QLocale().toString(qlonglong{plan.cluster.world_size()}));
     return PlanModel::tr("%1 on %2 × %3")
         .arg(shown, QLocale().toString(qlonglong{plan.cluster.world_size()}), QString::fromStdString(plan.cluster.gpu));

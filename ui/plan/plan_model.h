@@ -13,7 +13,7 @@
 
 namespace plimsoll::ui {
 
-/// What a step of the undo stack brings back.
+/// The state that a step of the undo stack restores.
 struct PlanState {
     Plan plan;
     QString path;                       ///< file it belongs to; "" for a new plan
@@ -49,20 +49,20 @@ public:
     /// The model alone, by preset name.
     void usePreset(const QString& name);
 
-    /// Under which framework memory is estimated: a way to look at the plan, not a part of it.
+    /// The framework whose memory is estimated: a view of the plan, not a part of the plan.
     Framework framework() const { return framework_; }
     void setFramework(Framework framework);
 
-    /// Computed from the plan as it is now, even where it is impossible.
+    /// Numbers of the current plan, even if the plan is impossible.
     const PlanNumbers& numbers() const { return numbers_; }
-    /// Of the last plan that was possible; without memory where the opened one never was.
+    /// Numbers of the last possible plan; without memory if the opened plan was never possible.
     const PlanNumbers& lastGood() const { return last_good_; }
     /// No field holds unreadable text and the plan is possible.
     bool isGood() const { return typed_.isEmpty() && numbers_.possible(); }
     /// All problems: fields with unreadable text first.
     const QList<FieldProblem>& problems() const { return problems_; }
     QString problemOf(const QString& key) const;
-    /// The text that could not be read, while it stands in its field.
+    /// The unreadable text of a field, while the field shows it.
     bool holdsUnreadable(const QString& key) const { return typed_.contains(key); }
 
     QString path() const { return state_.path; }

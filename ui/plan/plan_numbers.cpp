@@ -3,6 +3,7 @@
 
 #include "core/frameworks/estimate_under.h"
 #include "core/plan/checks/check_plan.h"
+#include "core/schedule/stage_times.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

@@ -27,7 +27,7 @@ struct PlanNumbers {
     std::optional<MemoryEstimate> memory;
     QString memoryProblem;  ///< why there is no estimate
 
-    std::shared_ptr<const Pipeline> pipeline;  ///< nothing where it has too many operations to simulate with each edit
+    std::shared_ptr<const Pipeline> pipeline;  ///< nothing if there are too many operations to simulate with each edit
     QString pipelineProblem;                   ///< why there is none
 
     std::optional<StepReport> step;  ///< Plimsoll's, pipelines in closed form as the planner counts them

@@ -70,6 +70,22 @@ QList<TextRow> parameterRows(const Model& model, const ParameterCounts& counts) 
     return rows;
 }
 
+QList<ParameterShare> parameterShares(const Model& model, const ParameterCounts& counts) {
+    using Part = ParameterShare::Part;
+    const std::int64_t layers = model.num_layers;
+    QList<ParameterShare> shares;
+    const auto add = [&](Part part, const QString& name, std::int64_t count) {
+        if (count > 0) shares.append({part, name, count});
+    };
+    add(Part::Embedding, PlanTables::tr("Embedding"), counts.input_embedding + counts.positions);
+    add(Part::Attention, PlanTables::tr("Attention"), (counts.attention + counts.cross_attention) * layers);
+    add(Part::Mlp, model.moe() ? PlanTables::tr("Experts and routers") : PlanTables::tr("MLP"), counts.mlp * layers);
+    add(Part::Norms, PlanTables::tr("Norms"), counts.norms * layers + counts.final_norm);
+    add(Part::Encoder, PlanTables::tr("Encoder"), counts.encoder_layer * layers);
+    add(Part::Head, PlanTables::tr("Output head"), counts.output_head);
+    return shares;
+}
+
 QStringList termHeaders() {
     return {PlanTables::tr("Term"), PlanTables::tr("Bytes"), PlanTables::tr("Formula"), PlanTables::tr("Source")};
 }

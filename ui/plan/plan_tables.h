@@ -11,7 +11,17 @@ namespace plimsoll::ui {
 QStringList parameterHeaders();
 QList<TextRow> parameterRows(const Model& model, const ParameterCounts& counts);
 
-/// Term, bytes, formula, source: of one stage, the total last.
+/// Parameters of a part of the model over all layers; the parts add up to the whole model.
+struct ParameterShare {
+    enum class Part { Embedding, Attention, Mlp, Norms, Encoder, Head };
+    Part part = Part::Embedding;
+    QString name;
+    std::int64_t count = 0;
+};
+/// The parts with parameters, in the order of Part.
+QList<ParameterShare> parameterShares(const Model& model, const ParameterCounts& counts);
+
+/// Term, bytes, formula, source, for one stage; the total comes last.
 QStringList termHeaders();
 QList<TextRow> termRows(const RankMemory& stage);
 

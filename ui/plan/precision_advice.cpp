@@ -14,7 +14,7 @@ struct Advice {
 };
 
 bool hasBf16(const Cluster& cluster) {
-    if (cluster.gpu == "cpu") return true;
+    if (cluster.on_cpu()) return true;
     const auto gpu = find_gpu(cluster.gpu);
     return gpu && gpu->bf16_tflops > 0;
 }

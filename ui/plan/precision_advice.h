@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A word on the precision that a plan has chosen.
+// One sentence about a plan's precision.
 #pragma once
 
 #include <QString>

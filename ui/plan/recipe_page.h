@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Recipe page: precision, optimizer, learning rate with its curve, length of the run and what it records.
+// The Recipe page: precision, optimizer, learning rate with its curve, the run's length and records.
 #pragma once
 
 #include "ui/widgets/page.h"

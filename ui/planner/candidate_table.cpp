@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QLocale>
 
+#include "core/planner/layout_text.h"
 #include "ui/common/separated_text.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/waterline_data.h"
@@ -18,7 +19,7 @@ double bubbleOf(const Candidate& candidate) {
     return candidate.step > 0 ? candidate.time.of(TimePart::Bubble) / candidate.step : 0;
 }
 
-/// The best steps differ little: four figures.
+/// Four figures, because the best steps differ little.
 QString preciseSeconds(Seconds seconds) {
     const Unit unit = unitFor(ValueKind::Seconds, seconds);
     const double value = seconds / unit.size;

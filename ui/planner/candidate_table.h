@@ -13,7 +13,7 @@ class TableText;
 
 struct CandidateRow {
     Candidate candidate;
-    int rank = 0;          ///< by the objective, from 1; 0: on the front, behind the ranked ones
+    int rank = 0;          ///< by the objective, from 1; 0: only on the front, listed behind the ranked ones
     bool present = false;  ///< the plan's own layout
 };
 
@@ -24,12 +24,12 @@ public:
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// `present` is the plan whose own layout is marked. Keeps the rows' places where their number stays.
+    /// `present` is the plan whose own layout is marked. Rows keep their places if their number is unchanged.
     void setAnswer(const PlannerAnswer* answer, const Plan& present);
     const std::vector<CandidateRow>& rows() const { return rows_; }
-    /// -1: there is none.
+    /// -1: the table does not hold the candidate.
     int rowOf(const Candidate& candidate) const;
-    /// Every column, numbers that read back, in the order of `rows`.
+    /// Writes every column of these rows, in this order, with numbers that read back.
     void writeTable(const std::vector<int>& rows, TableText& table) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -39,7 +39,7 @@ public:
 
     static constexpr int SortRole = Qt::UserRole;
     static constexpr int ShareRole = Qt::UserRole + 1;   ///< peak / usable, of the column Peak
-    static constexpr int FilterRole = Qt::UserRole + 2;  ///< what a filter reads
+    static constexpr int FilterRole = Qt::UserRole + 2;  ///< text that a filter searches
 
 private:
     QString text(const CandidateRow& row, int column) const;

@@ -7,6 +7,7 @@
 #include <QLocale>
 
 #include "core/plan/checks/check_plan.h"
+#include "core/planner/layout_text.h"
 #include "ui/common/plan_field.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/term_comparison.h"
@@ -151,7 +152,7 @@ QString besideWords(const LayoutFigures& present, const LayoutFigures& candidate
                                      : (less > 0 ? CandidateWords::tr("%1 less on the fullest rank")
                                                  : CandidateWords::tr("%1 more on the fullest rank"))
                                            .arg(bytesText(std::abs(less)));
-    // Other batches or GPUs: tokens a second say what a step cannot.
+    // With another batch or number of GPUs, tokens a second compare what step times cannot.
     const double gain = candidate.step->tokens_per_second / present.step->tokens_per_second - 1;
     const QString speed = std::abs(gain) < tells ? CandidateWords::tr("As fast as the plan's layout")
                           : gain > 0 ? CandidateWords::tr("%1 faster than the plan's layout").arg(percentText(gain))

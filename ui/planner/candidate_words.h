@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A layout that was found in sentences, beside the plan's own, and two of them side by side.
+// A found layout in sentences and beside the plan's own, and two layouts side by side.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ LayoutFigures figuresOfPlan(const Plan& plan);
 QString countsWords(const SearchCounts& counts);
 
 /// "12.3 % faster than the plan's layout: 0.41 s less pipeline bubble, 0.12 s more tensor-parallel links · 3.1 GiB less
-/// on the fullest rank"; says what it is beside where the plan's own has no figures.
+/// on the fullest rank"; without figures of the plan's own layout the sentence says what it compares with.
 QString besideWords(const LayoutFigures& present, const LayoutFigures& candidate);
 /// "300 B tokens: 21.3 days, 65,400 GPU-hours, 130,800"; "" without a budget.
 QString budgetWords(const PlanRequest& request, const LayoutFigures& candidate);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/planner/planner_details.h"
 
+#include "core/planner/layout_text.h"
+#include "ui/charts/part_bars.h"
+#include "ui/common/value_format.h"
 #include "ui/waterline/time_parts.h"
 #include "ui/waterline/waterline_bars.h"
 #include "ui/waterline/waterline_data.h"
@@ -21,13 +24,13 @@ PlannerDetails::PlannerDetails(QWidget* parent)
       beside_(new WrapLabel(this)),
       budget_(new WrapLabel(this)),
       time_(new TimeBar(this)),
+      parts_(new PartBars(tr("Parts of the step time"), tr("seconds"), this)),
       memory_(new WaterlineBarsView(this)),
       use_(new QPushButton(tr("Use this layout"), this)) {
     use_->setProperty("primary", true);
     use_->setAccessibleName(tr("Use this layout"));
-    use_->setToolTip(
-        tr("Takes it and its GPUs into the plan, as one step that can be undone (Enter or a double click in "
-           "the table)"));
+    use_->setToolTip(tr(
+        "Takes it and its GPUs into the plan, as one step that can be undone (Enter or a double click in the table)"));
     words_->setProperty("strong", true);
     words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     beside_->setAccessibleName(tr("Beside the plan's layout"));
@@ -39,6 +42,7 @@ PlannerDetails::PlannerDetails(QWidget* parent)
     body()->addWidget(beside_);
     body()->addWidget(budget_);
     body()->addWidget(time_);
+    body()->addWidget(parts_);
     body()->addWidget(memory_);
     body()->addStretch(1);
     connect(use_, &QPushButton::clicked, this, &PlannerDetails::useRequested);
@@ -59,11 +63,35 @@ void PlannerDetails::setLayoutShown(const LayoutFigures* figures, const LayoutFi
     beside_->setVisible(!beside_->text().isEmpty());
     budget_->setVisible(!budget_->text().isEmpty());
     time_->setVisible(figures && figures->step);
+    parts_->setVisible(figures && figures->step);
     memory_->setVisible(figures && figures->memory);
-    if (figures && figures->step) time_->setTime(figures->step->time);
+    if (figures && figures->step) {
+        time_->setTime(figures->step->time);
+        setTimeParts(*figures, present, own);
+    }
     if (figures && figures->memory)
         memory_->setBars(waterlineBars(*figures->memory, mostBars), figures->memory->usable);
     use_->setEnabled(chosen_ && !stale_);
+}
+
+void PlannerDetails::setTimeParts(const LayoutFigures& figures, const LayoutFigures& present, bool own) {
+    const bool compared = !own && present.step;
+    const StepTime& time = figures.step->time;
+    const auto text = [](Seconds seconds) { return seconds > 0 ? secondsText(seconds) : QStringLiteral("–"); };
+    std::vector<ChartPart> parts;
+    for (std::size_t i = 0; i < time.parts.size(); ++i) {
+        const Seconds here = time.parts[i], there = compared ? present.step->time.parts[i] : 0;
+        if (here <= 0 && there <= 0) continue;
+        const auto part = static_cast<TimePart>(i);
+        const QString other = compared ? text(there) : percentText(here / time.total());
+        parts.push_back({.name = timePartName(part),
+                         .value = here,
+                         .figures = {text(here), other},
+                         .colour = [part](const Theme& theme) { return timePartColour(theme, part); },
+                         .other = there});
+    }
+    parts_->setCompared(compared ? tr("this layout") : QString(), compared ? tr("the plan") : QString());
+    parts_->setParts(std::move(parts));
 }
 
 void PlannerDetails::setStale(bool stale) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A layout in full: where its time goes, its memory against the waterline, what it is beside the plan's own.
+// A layout in full: its time by part, its memory against the waterline, and a comparison with the plan's own.
 #pragma once
 
 #include <QPushButton>
@@ -9,6 +9,7 @@
 
 namespace plimsoll::ui {
 
+class PartBars;
 class TimeBar;
 class WaterlineBarsView;
 class WrapLabel;
@@ -30,10 +31,13 @@ signals:
     void useRequested();
 
 private:
+    void setTimeParts(const LayoutFigures& figures, const LayoutFigures& present, bool own);
+
     WrapLabel* words_;
     WrapLabel* beside_;
     WrapLabel* budget_;
     TimeBar* time_;
+    PartBars* parts_;
     WaterlineBarsView* memory_;
     QPushButton* use_;
     bool chosen_ = false;

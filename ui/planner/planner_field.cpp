@@ -18,8 +18,8 @@ struct PlannerWords {
     Q_DECLARE_TR_FUNCTIONS(PlannerField)
 };
 
-constexpr double most_batch = 1e9, most_tokens = 1e18, most_price = 1e6;
-constexpr std::int64_t most_value = 1 << 20;
+constexpr double mostBatch = 1e9, mostTokens = 1e18, mostPrice = 1e6;
+constexpr std::int64_t mostValue = 1 << 20;
 
 std::vector<std::int64_t>* valuesOf(Choices& choices, PlannerField field) {
     switch (field) {
@@ -40,7 +40,7 @@ std::vector<std::int64_t>* valuesOf(Choices& choices, PlannerField field) {
     }
 }
 
-/// Without spaces and the locale's separators.
+/// The text without spaces and the locale's separators.
 QString plainNumber(const QString& typed) {
     QString plain = typed.simplified();
     const QLocale locale;
@@ -80,7 +80,7 @@ Result<std::vector<std::int64_t>> readValues(const QString& name, const QString&
         for (const QString& word : part.split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
             bool ok = false;
             const qlonglong value = word.toLongLong(&ok);
-            if (!ok || value < 1 || value > most_value)
+            if (!ok || value < 1 || value > mostValue)
                 return bad_input("{}: \"{}\" is no whole number of 1 or more; write \"any\" or a list such as 1, 2, 4",
                                  name.toStdString(), word.toStdString());
             values.push_back(value);
@@ -113,7 +113,7 @@ Result<void> readPercent(const QString& typed, double& share) {
 Result<void> readBatch(const QString& typed, std::int64_t& batch) {
     const auto value = isAny(typed) ? std::optional(0.0) : readAmount(typed);
     const bool whole = value && *value == std::floor(*value);
-    if (!whole || *value < 0 || *value > most_batch || (*value == 0 && !isAny(typed)))
+    if (!whole || *value < 0 || *value > mostBatch || (*value == 0 && !isAny(typed)))
         return bad_input("the global batch is a whole number of sequences a step, 1 or more; empty: the plan's");
     batch = static_cast<std::int64_t>(*value);
     return {};
@@ -127,7 +127,7 @@ Result<void> readPositive(const QString& typed, const char* what, double most, d
     return {};
 }
 
-/// What an empty list of choices stands for.
+/// The options that an empty list of choices means.
 std::vector<bool> standard(PlannerSet set) {
     std::vector<bool> all(static_cast<std::size_t>(plannerSetOptions(set).size()), true);
     if (set == PlannerSet::Schedule)
@@ -225,15 +225,14 @@ Result<void> readPlannerField(PlannerField field, const QString& typed, PlanRequ
         case PlannerField::Headroom:
             return readPercent(typed, request.headroom);
         case PlannerField::Tokens:
-            return readPositive(typed, "the budget of tokens", most_tokens, request.tokens);
+            return readPositive(typed, "the budget of tokens", mostTokens, request.tokens);
         case PlannerField::Price:
-            return readPositive(typed, "the price of a GPU-hour", most_price, request.price_per_gpu_hour);
+            return readPositive(typed, "the price of a GPU-hour", mostPrice, request.price_per_gpu_hour);
         default:
             break;
     }
-    Result<std::vector<std::int64_t>> values = readValues(plannerFieldName(field), typed);
-    if (!values) return tl::unexpected(values.error());
-    *valuesOf(request.choices, field) = *std::move(values);
+    PLIMSOLL_TRY(std::vector<std::int64_t> values, readValues(plannerFieldName(field), typed));
+    *valuesOf(request.choices, field) = std::move(values);
     return {};
 }
 

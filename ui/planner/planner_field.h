@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a person may ask of a search over layouts: the fields and check boxes of the Planner page.
+// The fields and check boxes with which a person restricts a search over layouts on the Planner page.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@ inline constexpr std::array plannerDimensions{PlannerField::Tp, PlannerField::Pp
 
 QString plannerFieldName(PlannerField field);
 QString plannerFieldHelp(PlannerField field);
-/// As it stands in the request: "256", "any", "1, 2, 4"; "" for a budget and a price that nobody gave.
+/// The request's value as text: "256", "any", "1, 2, 4"; "" for a budget or price that was not given.
 QString plannerFieldText(const PlanRequest& request, PlannerField field);
-/// Takes what was typed: numbers in the application's locale, "2T" and "15 B" for tokens. The error says what is
-/// allowed; the request stays as it was.
+/// Reads typed text into the request: numbers in the application's locale, "2T" and "15 B" for tokens. On an error,
+/// which says what is allowed, the request stays unchanged.
 Result<void> readPlannerField(PlannerField field, const QString& typed, PlanRequest& request);
 
-/// Choices that are ticked.
+/// Choices with check boxes.
 enum class PlannerSet { Schedule, ZeroStage, Recompute, Offload, SequenceParallel };
 inline constexpr std::array plannerSets{PlannerSet::ZeroStage, PlannerSet::Recompute, PlannerSet::Schedule,
                                         PlannerSet::Offload, PlannerSet::SequenceParallel};
@@ -35,7 +35,7 @@ QString plannerSetName(PlannerSet set);
 QStringList plannerSetOptions(PlannerSet set);
 /// Which options the search may take, one entry an option.
 std::vector<bool> plannerSetAllowed(const PlanRequest& request, PlannerSet set);
-/// The error says why the search would be left with nothing; the request stays as it was.
+/// On an error, which says why the search would have no layouts left, the request stays unchanged.
 Result<void> allowPlannerSet(PlannerSet set, const std::vector<bool>& allowed, PlanRequest& request);
 
 QString objectiveTitle(Objective objective);

@@ -37,7 +37,7 @@ void addRow(const QString& name, QWidget* editor, Card* card) {
     card->body()->addLayout(row);
 }
 
-/// As many boxes beside one another as their words leave room for.
+/// The number of check boxes side by side for which their texts leave room.
 int columnsOf(PlannerSet set) {
     switch (set) {
         case PlannerSet::ZeroStage:
@@ -139,8 +139,6 @@ void PlannerForm::addSet(PlannerSet set, Card* card) {
 }
 
 QString PlannerForm::problem(PlannerField field) const { return lines_.value(field).problem->text(); }
-QCheckBox* PlannerForm::fewerGpus() const { return fewer_; }
-
 void PlannerForm::read(PlannerField field, const QString& typed) {
     const Result<void> done =
         model_->ask([field, &typed](PlanRequest& request) { return readPlannerField(field, typed, request); });
@@ -168,7 +166,7 @@ void PlannerForm::refresh() {
     fewer_->setChecked(request.fewer_gpus);
     sequence_->setText(countText(request.plan.data.sequence_length));
     for (auto it = lines_.cbegin(); it != lines_.cend(); ++it) {
-        // What is being typed, or could not be read, stays as the person wrote it.
+        // Text that is being typed, or that could not be read, stays as the person wrote it.
         if (it->line->hasFocus() || !it->problem->text().isEmpty()) continue;
         const QString text = plannerFieldText(request, it.key());
         if (it->line->text() != text) it->line->setText(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is asked of the search: objective, budget, and the values that each dimension may take.
+// The form of the search: objective, budget, and the values that each dimension may take.
 #pragma once
 
 #include <QCheckBox>
@@ -26,10 +26,9 @@ public:
 
     QComboBox* objective() const { return objective_; }
     QLineEdit* field(PlannerField field) const { return lines_.value(field).line; }
-    /// "" while what stands in the field can be read.
+    /// "" while the field's text can be read.
     QString problem(PlannerField field) const;
     QCheckBox* option(PlannerSet set, int index) const { return options_.value(set).value(index); }
-    QCheckBox* fewerGpus() const;
 
 private:
     struct Line {

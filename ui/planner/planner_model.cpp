@@ -2,11 +2,14 @@
 #include "ui/planner/planner_model.h"
 
 #include <algorithm>
-#include <QMetaObject>
 
 #include "core/estimate/estimate.h"
-#include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/recommendations.h"
 #include "ui/common/plan_field.h"
 #include "ui/plan/plan_model.h"
 
@@ -14,7 +17,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int pause_ms = 40;  // typing goes on for longer, a click does not
+constexpr int pauseMs = 40;  // typing goes on for longer, a click does not
 
 /// Of the layout only what the search leaves as it is, and the global batch.
 Plan question(Plan plan) {
@@ -79,16 +82,10 @@ bool sameRequest(const PlanRequest& a, const PlanRequest& b) {
 bool sameQuestion(const Plan& a, const Plan& b) { return question(a) == question(b); }
 
 PlannerModel::PlannerModel(PlanModel* plan, QObject* parent) : QObject(parent), plan_(plan) {
-    pool_.setMaxThreadCount(1);
     soon_.setSingleShot(true);
-    soon_.setInterval(pause_ms);
+    soon_.setInterval(pauseMs);
     connect(&soon_, &QTimer::timeout, this, &PlannerModel::seek);
     connect(plan_, &PlanModel::changed, this, &PlannerModel::planChanged);
-}
-
-PlannerModel::~PlannerModel() {
-    stop();
-    pool_.waitForDone();
 }
 
 void PlannerModel::setPlanner(Planner planner) {
@@ -101,8 +98,8 @@ void PlannerModel::setActive(bool active) {
     active_ = active;
     if (!active_) {
         soon_.stop();
-        if (cancel_) sought_ = false;
-        stop();
+        if (search_.isBusy()) sought_ = false;
+        search_.cancel();
     } else if (!sought_ || stale_) {
         seek();
     }
@@ -133,69 +130,57 @@ void PlannerModel::planChanged() {
 }
 
 void PlannerModel::seekSoon() {
-    stop();
+    search_.cancel();
     stale_ = true;
     sought_ = false;
     if (active_) soon_.start();
     emit changed();
 }
 
-void PlannerModel::stop() {
-    if (cancel_) *cancel_ = true;
-    cancel_.reset();
-    pool_.clear();  // what waits is of an older question
-    ++asks_;
-}
-
 void PlannerModel::seek() {
-    stop();
     soon_.stop();
     stale_ = true;
     sought_ = true;
     asked_.plan = plan_->plan();
-    cancel_ = std::make_shared<std::atomic<bool>>(false);
-    pool_.start([this, ask = asks_, request = asked_, planner = planner_, cancel = cancel_] {
-        const auto tell = [this, ask](std::shared_ptr<const PlannerAnswer> answer) {
-            QMetaObject::invokeMethod(
-                this, [this, ask, answer = std::move(answer)] { take(ask, answer); }, Qt::QueuedConnection);
-        };
-        const auto answerOf = [&request](PlanResult result) {
-            auto answer = std::make_shared<PlannerAnswer>();
-            answer->request = request;
-            answer->usable = usableOf(result);
-            answer->result = std::move(result);
+    using Answer = std::shared_ptr<const PlannerAnswer>;
+    search_.ask(
+        [this, request = asked_, planner = planner_](const Question& question) -> Result<Answer> {
+            const auto answerOf = [&request](PlanResult result) {
+                auto answer = std::make_shared<PlannerAnswer>();
+                answer->request = request;
+                answer->usable = usableOf(result);
+                answer->result = std::move(result);
+                return answer;
+            };
+            const auto tell = [&](const PlanResult& soFar) {
+                question.tell([this, answer = Answer(answerOf(soFar))] { take(answer); });
+            };
+            PLIMSOLL_TRY(PlanResult result, planner.search(request, tell, question.cancelled()));
+            const std::shared_ptr<PlannerAnswer> answer = answerOf(std::move(result));
+            if (question.isCancelled()) return answer;
+            if (!answer->result.ranked.empty())
+                answer->neighbours = planner.neighbours(request, answer->result.ranked[0]);
+            answer->recommendations = planner.recommendations(request, answer->result);
+            answer->ended = true;
             return answer;
-        };
-        Result<PlanResult> result = planner.search(
-            request, [&](const PlanResult& so_far) { tell(answerOf(so_far)); }, cancel.get());
-        if (*cancel) return;
-        if (!result) {
-            const QString problem = inWords(result.error().message);
-            QMetaObject::invokeMethod(
-                this, [this, ask, problem] { fail(ask, problem); }, Qt::QueuedConnection);
-            return;
-        }
-        const std::shared_ptr<PlannerAnswer> answer = answerOf(*std::move(result));
-        if (!answer->result.ranked.empty()) answer->neighbours = planner.neighbours(request, answer->result.ranked[0]);
-        answer->recommendations = planner.recommendations(request, answer->result);
-        answer->ended = true;
-        tell(answer);
-    });
+        },
+        [this](const Result<Answer>& answer) {
+            if (answer)
+                take(*answer);
+            else
+                fail(inWords(answer.error().message));
+        });
     emit changed();
 }
 
-void PlannerModel::take(int ask, std::shared_ptr<const PlannerAnswer> answer) {
-    if (ask != asks_) return;
-    if (answer->ended) cancel_.reset();
+void PlannerModel::take(std::shared_ptr<const PlannerAnswer> answer) {
     answer_ = std::move(answer);
     problem_.clear();
     stale_ = false;
     emit changed();
 }
 
-void PlannerModel::fail(int ask, const QString& problem) {
-    if (ask != asks_) return;
-    cancel_.reset();
+void PlannerModel::fail(const QString& problem) {
     answer_.reset();
     problem_ = problem;
     stale_ = false;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The best layouts for the plan: sought on another thread whenever plan or constraints change, while someone looks.
+// The best layouts for the plan: searched on another thread whenever plan or constraints change, while a page shows
+// them.
 #pragma once
 
 #include <memory>
 #include <QObject>
-#include <QThreadPool>
 #include <QTimer>
 
 #include "core/planner/planner.h"
+#include "core/planner/recommendations.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
 class PlanModel;
 
-/// What seeks. The core's by default.
+/// The search function; the core's by default.
 struct Planner {
     std::function<Result<PlanResult>(const PlanRequest&, const PlanProgress&, const std::atomic<bool>*)> search =
         plan_layouts;
@@ -22,13 +24,13 @@ struct Planner {
         plimsoll::recommendations;
 };
 
-/// What a search found, to its request.
+/// The result of a search, with the request.
 struct PlannerAnswer {
     PlanRequest request;
     PlanResult result;
     std::vector<Neighbour> neighbours;  ///< of the best; only once the search has ended
     std::vector<Recommendation> recommendations;
-    Bytes usable = 0;    ///< memory of a card, headroom not taken off; 0: no layout
+    Bytes usable = 0;    ///< memory of a GPU, headroom not subtracted; 0: no layout
     bool ended = false;  ///< nothing more comes
 };
 
@@ -36,23 +38,22 @@ class PlannerModel : public QObject {
     Q_OBJECT
 public:
     explicit PlannerModel(PlanModel* plan, QObject* parent = nullptr);
-    ~PlannerModel() override;
 
-    /// Another one than the core's; what is sought is sought again.
+    /// Sets another search function than the core's and searches again.
     void setPlanner(Planner planner);
-    /// Nothing is sought while nobody looks.
+    /// Nothing is searched while no page shows the result.
     void setActive(bool active);
 
-    /// What is asked now, with the plan as it stands.
+    /// The current request, with the current plan.
     PlanRequest request() const;
-    /// Changes what is asked; an error of `edit` leaves it.
+    /// Changes the request; an error of `edit` leaves the request unchanged.
     Result<void> ask(const std::function<Result<void>(PlanRequest&)>& edit);
 
-    /// The last rows that came; null before the first and while the question has no answer.
+    /// The last rows that arrived; null before the first rows and while the request has no answer.
     std::shared_ptr<const PlannerAnswer> answer() const { return answer_; }
     /// The answer is to an older question.
     bool isStale() const { return answer_ && stale_; }
-    bool isSearching() const { return soon_.isActive() || cancel_ != nullptr; }
+    bool isSearching() const { return soon_.isActive() || search_.isBusy(); }
     /// Why there is no answer.
     const QString& problem() const { return problem_; }
 
@@ -70,21 +71,18 @@ private:
     void planChanged();
     void seekSoon();
     void seek();
-    void stop();
-    void take(int ask, std::shared_ptr<const PlannerAnswer> answer);
-    void fail(int ask, const QString& problem);
+    void take(std::shared_ptr<const PlannerAnswer> answer);
+    void fail(const QString& problem);
 
     PlanModel* plan_;
     Planner planner_;
     PlanRequest asked_;  ///< its plan is that of the last search
-    QThreadPool pool_;
+    Background search_;
     QTimer soon_;
-    std::shared_ptr<std::atomic<bool>> cancel_;  ///< of the search that runs
     std::shared_ptr<const PlannerAnswer> answer_;
     QString problem_;
-    int asks_ = 0;  ///< counts the searches; only the last one's answers are taken
     bool stale_ = false;
-    bool sought_ = false;  ///< the question has been put, answered or not
+    bool sought_ = false;  ///< the request has been sent, answered or not
     bool active_ = false;
 };
 

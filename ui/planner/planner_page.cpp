@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QStyle>
 
+#include "core/planner/layout_text.h"
 #include "ui/common/plan_field.h"
 #include "ui/plan/plan_model.h"
 #include "ui/planner/planner_details.h"
@@ -19,7 +20,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int applyColumn = 2;  // of the relaxations
+constexpr int applyColumn = 2;  // the column "apply" of the relaxations
 
 ParetoPoint pointOf(const Candidate& candidate) {
     return {QString::fromStdString(layout_words(candidate.layout)), candidate.step, candidate.peak, candidate.gpus(),
@@ -150,7 +151,7 @@ void PlannerPage::makeLower(QVBoxLayout* column) {
 
 void PlannerPage::use(int row) {
     if (row < 0 || static_cast<std::size_t>(row) >= table_->rows().size()) return;
-    // A copy: applying changes the rows.
+    // A copy, because applying changes the rows.
     const Candidate chosen = table_->rows()[static_cast<std::size_t>(row)].candidate;
     model_.apply(chosen);
 }
@@ -228,7 +229,7 @@ void PlannerPage::refreshSelection() {
     plot_->setCurrent(chosen.isEmpty() ? -1 : chosen[0]);
     pair_card_->setVisible(figures.size() > 1);
     if (figures.size() < 2) return;
-    // The one that was there first stands at the left.
+    // The layout selected first stands at the left.
     pair_.setRows(sideBySideRows(figures[1], figures[0]));
     const auto name = [this, &chosen](int at) {
         const int rank = table_->rows()[static_cast<std::size_t>(chosen[at])].rank;

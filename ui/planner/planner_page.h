@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Planner page: what is asked at the left; the best layouts, their plot, and one or two of them in full at the
-// right.
+// The Planner page: the form at the left; the best layouts, their plot, and one or two of them in full at the right.
 #pragma once
 
+#include "core/planner/neighbours.h"
 #include "ui/planner/candidate_words.h"
 #include "ui/planner/planner_model.h"
 #include "ui/widgets/page.h"

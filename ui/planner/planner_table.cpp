@@ -18,7 +18,7 @@ namespace {
 
 constexpr int tableHeight = 262;  // nine rows; the plot under it stays in sight
 constexpr int mostCompared = 2;
-constexpr int leastWords = 350;  // pixels, of a layout in words
+constexpr int leastWords = 350;  // pixels for a layout in words
 
 }  // namespace
 
@@ -53,7 +53,7 @@ PlannerTable::PlannerTable(QWidget* parent)
 }
 
 void PlannerTable::setFilter(const QString& text) {
-    // Every word somewhere, in any order; commas are how layouts are written.
+    // Every word must occur, in any order; layouts are written with commas.
     QString pattern;
     for (const QString& word :
          QString(text).replace(QLatin1Char(','), QLatin1String("  ")).split(QStringLiteral("  "), Qt::SkipEmptyParts))
@@ -100,7 +100,7 @@ void PlannerTable::follow() {
     QList<int> now;
     for (const QModelIndex& index : table_->selectionModel()->selectedRows())
         now.append(sorted_.mapToSource(index).row());
-    // The latest in front, then those that were there before.
+    // The newest selection first, then the older ones.
     QList<int> next;
     for (const int row : std::as_const(now))
         if (!selected_.contains(row)) next.prepend(row);

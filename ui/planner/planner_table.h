@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The layouts that were found: sortable, filtered, copied; one is looked at, two are compared.
+// The found layouts: sortable, filtered, copied; one is shown in full, two are compared.
 #pragma once
 
 #include <QLineEdit>
@@ -16,16 +16,16 @@ class PlannerTable : public QWidget {
 public:
     explicit PlannerTable(QWidget* parent = nullptr);
 
-    /// Keeps what is selected where it is still there; until somebody selects, the best is.
+    /// Keeps selected layouts that are still in the answer; until the person selects, the best layout is selected.
     void setAnswer(const PlannerAnswer* answer, const Plan& present);
     const std::vector<CandidateRow>& rows() const { return model_.rows(); }
-    /// Rows of rows(), the one that was selected last in front; at most two.
+    /// Indices into rows(), the last selected one first; at most two.
     QList<int> selected() const { return selected_; }
     void select(int row);
 
     FactTable* table() const { return table_; }
     QLineEdit* filter() const { return filter_; }
-    /// As text with tabs: the selected rows, or all that are shown.
+    /// Copies text with tabs: the selected rows, or all shown rows.
     void copy() const;
 
 signals:
@@ -46,8 +46,8 @@ private:
     QLineEdit* filter_;
     FactTable* table_;
     QList<int> selected_;
-    bool picked_ = false;     ///< by a person
-    bool restoring_ = false;  ///< the selection is put back, nobody picks
+    bool picked_ = false;     ///< a person has selected
+    bool restoring_ = false;  ///< the table restores the selection, which is no choice of the person
 };
 
 }  // namespace plimsoll::ui

@@ -14,7 +14,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double zoom_step = 1.25;
+constexpr double zoomStep = 1.25;
 
 QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& name, const QString& tip) {
     auto* button = new QToolButton(parent);
@@ -22,7 +22,7 @@ QToolButton* cornerButton(QWidget* parent, const QString& text, const QString& n
     button->setAccessibleName(name);
     button->setToolTip(tip);
     button->setStyleSheet(QStringLiteral("QToolButton { padding: 0 6px; border-radius: 4px; }"));
-    button->setFocusPolicy(Qt::NoFocus);  // the plot's keys do the same
+    button->setFocusPolicy(Qt::NoFocus);  // the plot's keys do the same work
     button->setFont(uiFont(-1.5));
     button->setCursor(Qt::ArrowCursor);
     button->hide();
@@ -188,7 +188,7 @@ void LinePlot::wheelEvent(QWheelEvent* event) {
     if (std::abs(angle.x()) > std::abs(angle.y())) {
         axis_->show(StepAxis::panned(shown(), -angle.x() / 1200 * shown().width()));
     } else if (angle.y() != 0) {
-        axis_->show(StepAxis::zoomed(shown(), std::pow(zoom_step, -angle.y() / 120), stepAt(event->position().x())));
+        axis_->show(StepAxis::zoomed(shown(), std::pow(zoomStep, -angle.y() / 120), stepAt(event->position().x())));
     }
     event->accept();
 }
@@ -278,10 +278,10 @@ void LinePlot::keyPressEvent(QKeyEvent* event) {
     switch (event->key()) {
         case Qt::Key_Plus:
         case Qt::Key_Equal:
-            axis_->show(StepAxis::zoomed(range, 1 / zoom_step, centre));
+            axis_->show(StepAxis::zoomed(range, 1 / zoomStep, centre));
             break;
         case Qt::Key_Minus:
-            axis_->show(StepAxis::zoomed(range, zoom_step, centre));
+            axis_->show(StepAxis::zoomed(range, zoomStep, centre));
             break;
         case Qt::Key_Left:
         case Qt::Key_Right: {

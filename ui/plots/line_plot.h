@@ -43,7 +43,7 @@ public:
     /// Paints grid, lines and marks (no cursor) into any area, e.g. for a PNG.
     void render(QPainter& painter, QRectF area, qreal ratio) const;
 
-    /// Every recorded point of the steps that are shown, a column a line.
+    /// Writes every recorded point of the shown steps, a column for each line.
     void writeTable(TableText& table) const override;
     QImage picture() override;
 
@@ -76,7 +76,7 @@ private:
 
     StepAxis* axis_;
     PlotContent content_;
-    std::unique_ptr<PlotPainter> painter_;  ///< null when something has changed since
+    std::unique_ptr<PlotPainter> painter_;  ///< null after a change
     QPixmap base_;                          ///< everything but the cursor
     bool hovered_ = false;
     std::optional<QPointF> drag_from_;

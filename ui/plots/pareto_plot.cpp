@@ -21,7 +21,7 @@ namespace plimsoll::ui {
 namespace {
 
 constexpr double reach = 9, radius = 3, frontRadius = 4.5;
-constexpr double logFrom = 5;  // a wider range of times is drawn by its logarithm
+constexpr double logFrom = 5;  // a wider range of times gets a log scale
 
 ValueAxis timeAxis(const std::vector<ParetoPoint>& points, const std::optional<ParetoPoint>& present) {
     double low = 1e300, high = 0;
@@ -38,7 +38,7 @@ ValueAxis timeAxis(const std::vector<ParetoPoint>& points, const std::optional<P
 ValueAxis memoryAxis(const std::vector<ParetoPoint>& points, const std::optional<ParetoPoint>& present, Bytes usable) {
     Bytes high = std::max<Bytes>(usable, 1);
     for (const ParetoPoint& point : points) high = std::max(high, point.peak);
-    // A layout far beyond the card would flatten all that fit.
+    // A layout far beyond the card would flatten all layouts that fit.
     if (present) high = std::max(high, std::min(present->peak, 2 * high));
     return {ValueKind::Bytes, Scale::Linear, 0, static_cast<double>(high)};
 }
@@ -106,7 +106,7 @@ int ParetoPlot::pointAt(const QPointF& at) const {
     double least = reach;
     for (std::size_t i = 0; i < points_.size(); ++i) {
         const QPointF off = place(points_[i]) - at;
-        // Of two under the hand the one on the front.
+        // Of two points under the pointer, the one on the front counts.
         const double distance = std::hypot(off.x(), off.y()) - (points_[i].front ? 1.5 : 0);
         if (distance >= least) continue;
         least = distance;
@@ -138,7 +138,7 @@ void ParetoPlot::paintGrid(QPainter& painter) const {
     for (const Tick& tick : time_.ticks(std::max(2, static_cast<int>(all.width() / 90)))) {
         const double x = all.left() + all.width() * time_.position(tick.value);
         painter.setPen(theme.muted);
-        // One at an end is moved in, so that it stays whole.
+        // A label at either end is moved inwards, so that it stays whole.
         const double wide = QFontMetricsF(painter.font()).horizontalAdvance(tick.label);
         const double left = std::clamp(x - wide / 2, 0.0, std::max(0.0, width() - wide));
         painter.drawText(QRectF(left, all.bottom() + 4, wide + 1, height), Qt::AlignLeft | Qt::AlignVCenter,

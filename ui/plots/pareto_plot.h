@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory against step time: a point a layout, those of the Pareto front joined, the card's memory as the red line.
+// Memory against step time: a point for each layout, the points of the Pareto front joined, the card's memory as the
+// red line.
 #pragma once
 
 #include <optional>
@@ -24,17 +25,17 @@ class ParetoPlot : public Chart {
 public:
     explicit ParetoPlot(QWidget* parent = nullptr);
 
-    /// `present`: where the plan's own layout lies. `usable`: of a card.
+    /// `present`: the place of the plan's own layout. `usable`: memory of a card.
     void setPoints(std::vector<ParetoPoint> points, std::optional<ParetoPoint> present, Bytes usable);
     const std::vector<ParetoPoint>& points() const { return points_; }
-    /// Of an older question.
+    /// The points belong to an older question.
     void setStale(bool stale);
     void setEmptyText(const QString& text);
     /// Marks a point; -1: none.
     void setCurrent(int index);
     int current() const { return current_; }
     QPointF place(const ParetoPoint& point) const;
-    /// The point nearest to a place, within reach of a hand; -1: none.
+    /// The point nearest to a place, within reach of a pointer; -1: none.
     int pointAt(const QPointF& at) const;
 
     void writeTable(TableText& table) const override;

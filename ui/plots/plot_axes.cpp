@@ -13,7 +13,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double live_radius = 4.5;
+constexpr double liveRadius = 4.5;
 
 struct AxisWords {
     Q_DECLARE_TR_FUNCTIONS(Plot)
@@ -46,7 +46,7 @@ void PlotPainter::paintSteps(QPainter& painter) const {
         const double left = std::clamp(xOf(step) - width / 2, frame_.left() - 8, frame_.right() + 6 - width);
         return QRectF(left, frame_.bottom() + 4, width, metrics.height());
     };
-    // The latest step is what people look for: it goes first, ticks that would touch it are left out.
+    // The latest step matters most: its label goes first, and ticks that would touch it are left out.
     std::vector<QRectF> taken;
     if (has_data_ && axis_.latest() > range_.from && axis_.latest() <= range_.to) {
         taken.push_back(box(axis_.latest(), latest_text));
@@ -62,7 +62,7 @@ void PlotPainter::paintSteps(QPainter& painter) const {
         taken.push_back(at);
         painter.drawText(at, Qt::AlignCenter | Qt::TextDontClip, label);
     };
-    // The end of the range is named; the tick before it only when a whole distance lies between.
+    // The end of the range gets a label; the tick before it only when there is a whole distance between.
     const std::vector<double> nice =
         niceValues(range_.from, range_.to, std::max(2, static_cast<int>(frame_.width() / 90)));
     const double distance = nice.size() > 1 ? nice[1] - nice[0] : 0;
@@ -131,12 +131,12 @@ void PlotPainter::paintLivePoint(QPainter& painter) const {
     if (data == nullptr || data->size() == 0) return;
     const auto step = static_cast<double>(data->step(data->size() - 1));
     const double value = data->value(data->size() - 1);
-    // A run that is over stands nowhere on its course.
+    // A finished run has no current point on its course.
     if (!std::isfinite(value) || step >= axis_.whole().to || step < range_.from || step > range_.to) return;
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme_.surface, 1));
     painter.setBrush(inkOf(content_.lines[0]));
-    painter.drawEllipse(QPointF(xOf(step), yOf(value)), live_radius, live_radius);
+    painter.drawEllipse(QPointF(xOf(step), yOf(value)), liveRadius, liveRadius);
     painter.setBrush(Qt::NoBrush);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }

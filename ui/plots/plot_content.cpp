@@ -8,7 +8,7 @@ namespace plimsoll::ui {
 
 std::optional<std::size_t> pointAt(const Pyramid& data, double step) {
     if (data.size() == 0) return std::nullopt;
-    // Of several points of one step (an fp16 overflow repeats it) the last counts.
+    // Of several points of one step (an fp16 overflow repeats a step) the last one counts.
     const std::size_t after = data.lower_bound(std::nextafter(step, std::numeric_limits<double>::infinity()));
     return after == 0 ? 0 : after - 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a plot shows: lines over recorded series, and the marks that explain them.
+// The content of a plot: lines over recorded series, and the marks that explain them.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ namespace plimsoll::ui {
 
 struct PlotLine {
     QString name;
-    /// Looked up at each repaint, so that a run may be closed under the plot; may give null.
+    /// Called at each repaint, so that a run may be closed under the plot; may return null.
     std::function<const Pyramid*()> data;
     int category = 0;      ///< colour: index into Theme::category
-    bool faint = false;    ///< stands behind another line of its colour
+    bool faint = false;    ///< drawn faintly behind another line of the same colour
     bool stepped = false;  ///< holds its value up to the next point
-    bool left = false;     ///< a branch that the run left: it has a value at its own steps only
+    bool left = false;     ///< an abandoned branch: it has values at its own steps only
 };
 
 enum class Tone { Muted, Warn, Bad };
@@ -49,7 +49,7 @@ struct PlotContent {
     PlannedCurve planned;
     ValueKind kind = ValueKind::Plain;
     bool log_scale = false;
-    bool whole_range = false;  ///< while following, shows the whole planned run, not only what is there
+    bool whole_range = false;  ///< while following, shows the whole planned run and not only the recorded part
     QString empty_text;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands on a plot: flags, marks of what has no place on the axis, and the cursor.
+// The marks on a plot: flags, values without a place on the axis, and the cursor.
 #include <algorithm>
 #include <cmath>
 #include <limits>

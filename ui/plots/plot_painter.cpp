@@ -15,9 +15,9 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double line_width = 1.5;
+constexpr double lineWidth = 1.5;
 // A stroked line costs by its length (0.2 µs a pixel): longer ones are drawn as spans.
-constexpr double longest_stroke = 2500;
+constexpr double longestStroke = 2500;
 
 bool finite(const Column& c) { return !c.empty && c.min <= c.max && std::isfinite(c.min) && std::isfinite(c.max); }
 
@@ -58,7 +58,7 @@ PlotPainter::PlotPainter(const PlotContent& content, const StepAxis& axis, const
 }
 
 void PlotPainter::joinEdges(Drawn& drawn, const Pyramid& data) const {
-    // Where the range begins or ends between two points the line runs on to its edge.
+    // Where the range begins or ends between two points, the line continues to the edge.
     const auto join = [&](Column& column, double step) {
         const std::size_t after = data.lower_bound(step);
         if (!column.empty || after == 0 || after == data.size()) return;
@@ -82,7 +82,7 @@ void PlotPainter::addPoints(Drawn& drawn, const Pyramid& data) const {
         end = std::min(end + 2, data.size());
         for (std::size_t i = begin; i < end; ++i) add(xOf(static_cast<double>(data.step(i))), data.value(i));
     } else {
-        // Smooth curves of many points: what the columns hold of them.
+        // Smooth curves of many points: drawn from the columns' first, lowest, highest and last values.
         for (std::size_t i = 0; i < drawn.columns.size(); ++i) {
             const Column& c = drawn.columns[i];
             const double x = frame_.left() + (static_cast<double>(i) + 0.5) / ratio_;
@@ -101,7 +101,7 @@ void PlotPainter::addPoints(Drawn& drawn, const Pyramid& data) const {
         const QPointF way = points[i] - points[i - 1];
         if (std::isfinite(way.y())) length += std::abs(way.x()) + std::abs(way.y());
     }
-    if (length < longest_stroke + 2 * frame_.width())
+    if (length < longestStroke + 2 * frame_.width())
         drawn.points = drawn.line->stepped ? std::move(points) : simplified(points, 0.1);
 }
 
@@ -184,7 +184,7 @@ void PlotPainter::paintSpans(QPainter& painter) const {
     image.fill(Qt::transparent);
     for (const Drawn& drawn : drawn_)
         if (drawn.points.empty())
-            drawColumns(image, drawn.columns, *values_, inkOf(*drawn.line).rgba(), line_width * ratio_,
+            drawColumns(image, drawn.columns, *values_, inkOf(*drawn.line).rgba(), lineWidth * ratio_,
                         drawn.line->stepped);
     image.setDevicePixelRatio(ratio_);
     painter.drawImage(frame_.topLeft(), image);
@@ -195,7 +195,7 @@ void PlotPainter::paintStroked(QPainter& painter, const Drawn& drawn) const {
     painter.setRenderHint(QPainter::Antialiasing);
     QPolygonF path;
     const auto draw = [&] {
-        painter.setPen(QPen(ink, line_width, Qt::SolidLine, Qt::RoundCap, Qt::BevelJoin));
+        painter.setPen(QPen(ink, lineWidth, Qt::SolidLine, Qt::RoundCap, Qt::BevelJoin));
         if (path.size() > 1) painter.drawPolyline(path);
         painter.setPen(Qt::NoPen);
         painter.setBrush(ink);

@@ -21,10 +21,11 @@ public:
 
     /// Grid, labels, levels, lines, flags, marks.
     void paint(QPainter& painter) const;
-    /// What moves with the mouse: the cursor's line, a dot on each line and, when `detailed`, step and values in a box.
+    /// Paints what follows the mouse: the cursor's line, a dot on each line and, when `detailed`, step and values in a
+    /// box.
     void paintCursor(QPainter& painter, bool detailed) const;
 
-    /// Where the lines are drawn.
+    /// The rectangle of the lines.
     const QRectF& frame() const { return frame_; }
     const StepRange& range() const { return range_; }
     const ValueAxis& values() const { return *values_; }
@@ -40,7 +41,7 @@ private:
     struct Drawn {
         const PlotLine* line;
         std::vector<Column> columns;
-        std::vector<QPointF> points;  ///< instead of spans where the line is short: smoother
+        std::vector<QPointF> points;  ///< in place of spans where the line is short: smoother
     };
     QColor colour(int category) const { return theme_.category[static_cast<std::size_t>(category) % 6]; }
     QColor inkOf(const PlotLine& line) const;
@@ -49,7 +50,7 @@ private:
     void paintSteps(QPainter& painter) const;
     void paintLevels(QPainter& painter) const;
     void paintPlanned(QPainter& painter) const;
-    /// Where the run stands on its planned course.
+    /// Marks the run's current point on its planned course.
     void paintLivePoint(QPainter& painter) const;
     void paintSpans(QPainter& painter) const;
     void paintStroked(QPainter& painter, const Drawn& drawn) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fewer points for the same line.
+// Reduces the points of a line, whose shape stays within a tolerance.
 #pragma once
 
 #include <QPointF>

@@ -47,8 +47,8 @@ void fill(QImage& image, uchar* bits, qsizetype stride, int x, double top, doubl
 
 bool hasFinite(const Column& c) { return !c.empty && c.min <= c.max && std::isfinite(c.first); }
 
-// The way from the last point before a gap to the first after it, split over the columns between (both ends take
-// half a column: points lie in the middle of theirs).
+// Connects the last point before a gap with the first point after it, over the columns between (each end takes half a
+// column, because points lie in the middle of their columns).
 void connect(std::vector<Span>& spans, std::size_t from, double y_from, std::size_t to, double y_to, bool stepped) {
     if (stepped) {
         for (std::size_t x = from; x <= to; ++x) spans[x].include(y_from);

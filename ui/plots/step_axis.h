@@ -22,7 +22,7 @@ class StepAxis : public QObject {
 public:
     using QObject::QObject;
 
-    /// `latest`: the last recorded step. `total`: where the run will end; 0 when nobody knows.
+    /// `latest`: the last recorded step. `total`: the run's planned end; 0: unknown.
     void setRun(double latest, double total);
     /// While following: from 0 to the smallest total / 2^k past the latest step, so that at least half the width is
     /// filled and the scale holds still between doublings.
@@ -38,7 +38,7 @@ public:
     static StepRange zoomed(StepRange range, double factor, double at);
     static StepRange panned(StepRange range, double steps) { return {range.from + steps, range.to + steps}; }
     void follow();
-    /// Puts the cursor there and pans so that it is in view.
+    /// Puts the cursor at the step and pans until it is in view.
     void reveal(double step);
 
     std::optional<double> cursor() const { return cursor_; }

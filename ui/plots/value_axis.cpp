@@ -68,7 +68,7 @@ double ValueAxis::scaled(double value) const {
 double ValueAxis::position(double value) const {
     const double bottom = scaled(low_);
     const double range = scaled(high_) - bottom;
-    // Far outside the range is as good as outside: keeps pixel arithmetic in bounds.
+    // Clamped: a position far outside the range looks like outside, and pixel arithmetic stays in bounds.
     return std::clamp((scaled(value) - bottom) / range, -1.0, 2.0);
 }
 

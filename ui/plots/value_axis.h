@@ -26,8 +26,8 @@ public:
 
     double low() const { return low_; }
     double high() const { return high_; }
-    /// 0 at the bottom, 1 at the top; outside of that when out of range. What a log scale cannot show lies at the
-    /// bottom.
+    /// 0 at the bottom, 1 at the top; other numbers for values out of range. Values that a log scale cannot show lie at
+    /// the bottom.
     double position(double value) const;
     double valueAt(double position) const;
     std::vector<Tick> ticks(int count) const;

@@ -26,7 +26,7 @@ void EventListModel::setEvents(const std::vector<Event>& events) {
     seen_last_ = last;
 
     std::vector<Row> rows;
-    for (auto event = events.rbegin(); event != events.rend() && rows.size() < shown_at_most; ++event) {
+    for (auto event = events.rbegin(); event != events.rend() && rows.size() < shownAtMost; ++event) {
         if (!isListed(event->kind)) continue;
         rows.push_back(
             {event->step, event->time, QString::fromStdString(event->kind), QString::fromStdString(event->sentence)});

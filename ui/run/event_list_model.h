@@ -14,7 +14,7 @@ class EventListModel : public QAbstractListModel {
     Q_OBJECT
 public:
     enum Role { StepRole = Qt::UserRole, KindRole, SeriousRole };
-    static constexpr std::size_t shown_at_most = 500;
+    static constexpr std::size_t shownAtMost = 500;
 
     using QAbstractListModel::QAbstractListModel;
 

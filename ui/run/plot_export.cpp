@@ -18,8 +18,8 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr QSize plot_size(900, 320);
-constexpr QSize sheet_size(1270, 720);
+constexpr QSize plotSize(900, 320);
+constexpr QSize sheetSize(1270, 720);
 constexpr qreal ratio = 2;
 
 QImage blank(QSize size, const QColor& background) {
@@ -30,18 +30,18 @@ QImage blank(QSize size, const QColor& background) {
 }
 
 QImage picture(const LinePlot& plot, const Theme& theme) {
-    QImage image = blank(plot_size, theme.surface);
+    QImage image = blank(plotSize, theme.surface);
     QPainter painter(&image);
     painter.setPen(theme.ink);
     painter.setFont(uiFont(0, true));
-    painter.drawText(QRectF(14, 10, plot_size.width() - 28, 20), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(QRectF(14, 10, plotSize.width() - 28, 20), Qt::AlignLeft | Qt::AlignVCenter,
                      plot.accessibleName());
     painter.setPen(theme.muted);
     painter.setFont(uiFont());
-    painter.drawText(QRectF(14, 10, plot_size.width() - 28, 20), Qt::AlignRight | Qt::AlignVCenter,
+    painter.drawText(QRectF(14, 10, plotSize.width() - 28, 20), Qt::AlignRight | Qt::AlignVCenter,
                      plot.accessibleDescription());
     painter.translate(8, 38);
-    plot.render(painter, QRectF(0, 0, plot_size.width() - 16, plot_size.height() - 46), ratio);
+    plot.render(painter, QRectF(0, 0, plotSize.width() - 16, plotSize.height() - 46), ratio);
     return image;
 }
 
@@ -65,7 +65,7 @@ QStringList renderPlots(const QString& runPath, const QString& dir, bool dark, Q
     WatchPage page(&run);
     page.setAttribute(Qt::WA_DontShowOnScreen);
     applyTheme(page, dark);
-    page.resize(sheet_size);
+    page.resize(sheetSize);
     page.show();
     QEventLoop reading;
     QObject::connect(&run, &RunModel::caughtUp, &reading, &QEventLoop::quit);
@@ -88,7 +88,7 @@ QStringList renderPlots(const QString& runPath, const QString& dir, bool dark, Q
                      .arg(path));
     };
     QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents);  // the layout settles
-    QImage sheet = blank(sheet_size, theme.bg);
+    QImage sheet = blank(sheetSize, theme.bg);
     page.render(&sheet);
     save(sheet, QStringLiteral("overview.png"));
     for (const LinePlot* plot : page.plots()) save(picture(*plot, theme), fileName(plot->accessibleName()));

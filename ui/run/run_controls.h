@@ -18,7 +18,6 @@ public:
 
     QPushButton* train() const { return train_; }
     QToolButton* stop() const { return stop_; }
-    QAction* stopNow() const { return stop_now_; }
 
 signals:
     void trainRequested();

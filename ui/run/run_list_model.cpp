@@ -2,11 +2,9 @@
 #include "ui/run/run_list_model.h"
 
 #include <algorithm>
-#include <QCoreApplication>
 #include <QLocale>
-#include <QPointer>
-#include <QThreadPool>
 
+#include "core/run/run_store.h"
 #include "ui/run/run_words.h"
 
 namespace plimsoll::ui {
@@ -20,36 +18,33 @@ RunListModel::RunListModel(std::filesystem::path store, QObject* parent)
     refresh();
 }
 
-RunListModel::~RunListModel() = default;
-
 void RunListModel::refresh() {
-    if (reading_) {
+    if (reading_.isBusy()) {
         again_ = true;
         return;
     }
-    reading_ = true;
-    QThreadPool::globalInstance()->start([store = store_, self = QPointer<RunListModel>(this)] {
-        std::vector<Row> rows;
-        for (const RunFolder& run : list_runs(store)) {
-            Row row{.path = QString::fromStdString(run.path().string()), .name = QString::fromStdString(run.name())};
-            row.live = run.live();
-            if (const auto state = run.state()) {
-                row.status = state->status;
-                row.started = state->started;
-            } else {
-                row.readable = false;
+    reading_.ask(
+        [store = store_](const Question& question) {
+            std::vector<Row> rows;
+            for (const RunFolder& run : list_runs(store)) {
+                if (question.isCancelled()) break;
+                Row row{.path = QString::fromStdString(run.path().string()),
+                        .name = QString::fromStdString(run.name())};
+                row.live = run.live();
+                if (const auto state = run.state()) {
+                    row.status = state->status;
+                    row.started = state->started;
+                } else {
+                    row.readable = false;
+                }
+                rows.push_back(std::move(row));
             }
-            rows.push_back(std::move(row));
-        }
-        // The model may be gone by now: its thread decides.
-        QMetaObject::invokeMethod(QCoreApplication::instance(), [self, rows = std::move(rows)]() mutable {
-            if (self) self->take(std::move(rows));
-        });
-    });
+            return rows;
+        },
+        [this](Result<std::vector<Row>> rows) { take(std::move(rows).value_or(std::vector<Row>())); });
 }
 
 void RunListModel::take(std::vector<Row> rows) {
-    reading_ = false;
     read_ = true;
     const QString folder = QString::fromStdString(store_.string());
     if (watcher_.directories().isEmpty()) watcher_.addPath(folder);

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
+#include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
@@ -18,7 +20,6 @@ public:
     enum Role { PathRole = Qt::UserRole, NameRole, StatusRole, LiveRole };
 
     explicit RunListModel(std::filesystem::path store = runs_folder(), QObject* parent = nullptr);
-    ~RunListModel() override;
 
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
@@ -49,7 +50,7 @@ private:
     std::vector<Row> rows_;
     QFileSystemWatcher watcher_;
     QTimer soon_;
-    bool reading_ = false;
+    Background reading_;
     bool again_ = false;
     bool read_ = false;
 };

@@ -5,6 +5,7 @@
 #include <QDateTime>
 #include <QFileInfo>
 
+#include "core/run/run_store.h"
 #include "ui/run/run_tail.h"
 
 namespace plimsoll::ui {

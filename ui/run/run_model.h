@@ -28,10 +28,11 @@ public:
     explicit RunModel(QObject* parent = nullptr);
     ~RunModel() override;
 
-    /// The newest live run of the store, else the newest; "" when there is none.
+    /// Path of the newest live run of the store, else of the newest run; "" when there is none.
     static QString newestRun();
 
-    /// Watches this run from its first record on; closes the former. What is wrong with it shows in problem().
+    /// Watches this run from its first record on and closes the run watched before. Problems of the run show in
+    /// problem().
     void open(const QString& runPath);
     void close();
 

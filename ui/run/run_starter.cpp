@@ -2,12 +2,13 @@
 #include "ui/run/run_starter.h"
 
 #include <algorithm>
-#include <QMetaObject>
 
 #include "core/plan/checks/check_plan.h"
-#include "core/plan/gpu.h"
 #include "core/plan/trainable.h"
+#include "core/run/detached.h"
 #include "core/run/run_folder.h"
+#include "core/run/run_store.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 #include "ui/common/plan_field.h"
 
@@ -40,12 +41,11 @@ Result<QString> startRun(const Plan& plan) {
     if (!std::filesystem::exists(program, ignored))
         return failed("{} is missing: build or install the whole of Plimsoll, then try again", program.string());
     const std::filesystem::path place = new_run_path(plan);
-    if (const Result<void> checked = check_start(plan, place); !checked) return tl::unexpected(checked.error());
-    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
-    const Result<RunFolder> run = RunFolder::create(place, plan, false);
-    if (!run) return tl::unexpected(run.error());
-    if (const Result<void> started = start_detached(*run, program); !started) return tl::unexpected(started.error());
-    return QString::fromStdString(run->path().string());
+    PLIMSOLL_CHECK(check_start(plan, place));
+    PLIMSOLL_CHECK(find_worker());
+    PLIMSOLL_TRY(const RunFolder run, RunFolder::create(place, plan, false));
+    PLIMSOLL_CHECK(start_detached(run, program));
+    return QString::fromStdString(run.path().string());
 }
 
 }  // namespace
@@ -70,27 +70,19 @@ std::optional<Obstacle> obstacleOf(const PlanModel& model) {
     return obstacle;
 }
 
-RunStarter::RunStarter(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
-
-RunStarter::~RunStarter() { pool_.waitForDone(); }
-
 void RunStarter::start(const PlanModel& model) {
-    if (starting_) return;
+    if (isStarting()) return;
     if (const std::optional<Obstacle> obstacle = obstacleOf(model)) {
         emit refused(*obstacle);
         return;
     }
-    starting_ = true;
+    // Once begun the run starts even if the window is closed meanwhile.
+    starting_.ask([plan = model.plan()] { return startRun(plan); },
+                  [this](const Result<QString>& run) { finish(run); });
     emit startingChanged();
-    pool_.start([this, plan = model.plan()] {
-        const Result<QString> run = startRun(plan);
-        QMetaObject::invokeMethod(
-            this, [this, run] { finish(run); }, Qt::QueuedConnection);
-    });
 }
 
 void RunStarter::finish(const Result<QString>& run) {
-    starting_ = false;
     emit startingChanged();
     if (run) {
         emit started(*run);

@@ -5,9 +5,9 @@
 #include <optional>
 #include <QObject>
 #include <QString>
-#include <QThreadPool>
 
 #include "core/base/result.h"
+#include "ui/common/background.h"
 #include "ui/plan/plan_model.h"
 
 namespace plimsoll::ui {
@@ -27,12 +27,11 @@ std::optional<Obstacle> obstacleOf(const PlanModel& model);
 class RunStarter : public QObject {
     Q_OBJECT
 public:
-    explicit RunStarter(QObject* parent = nullptr);
-    ~RunStarter() override;
+    using QObject::QObject;
 
     /// Checks, makes the run folder, starts the supervisor that outlives the studio. Ends with one of the signals.
     void start(const PlanModel& model);
-    bool isStarting() const { return starting_; }
+    bool isStarting() const { return starting_.isBusy(); }
 
 signals:
     void startingChanged();
@@ -42,8 +41,7 @@ signals:
 private:
     void finish(const Result<QString>& run);
 
-    QThreadPool pool_;
-    bool starting_ = false;
+    Background starting_;
 };
 
 }  // namespace plimsoll::ui

@@ -17,12 +17,12 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int most_rank_lines = 16;         // more only hide one another
-constexpr std::size_t most_left_lines = 3;  // of the latest rollbacks
-constexpr int both_memory_lines = 4;        // ranks up to which memory shows now and peak, not only the peak
+constexpr int mostRankLines = 16;         // more only hide one another
+constexpr std::size_t mostLeftLines = 3;  // of the latest rollbacks
+constexpr int bothMemoryLines = 4;        // ranks up to which memory shows now and peak, not only the peak
 // Neighbouring ranks get colours that are far apart.
-constexpr std::array rank_colours{3, 0, 2, 1, 4, 5};
-int rankColour(int rank) { return rank_colours[static_cast<std::size_t>(rank) % rank_colours.size()]; }
+constexpr std::array rankColours{3, 0, 2, 1, 4, 5};
+int rankColour(int rank) { return rankColours[static_cast<std::size_t>(rank) % rankColours.size()]; }
 
 QString titleOf(WatchPlot kind) {
     switch (kind) {
@@ -71,13 +71,13 @@ PlotLine WatchCard::line(const QString& name, const char* series, int category, 
 }
 
 void WatchCard::addRankLines(PlotContent& content, const char* series) const {
-    for (int rank = 0; rank < std::min(run_->rankCount(), most_rank_lines); ++rank)
+    for (int rank = 0; rank < std::min(run_->rankCount(), mostRankLines); ++rank)
         content.lines.push_back(line(tr("rank %1").arg(rank), series, rankColour(rank), rank));
 }
 
 void WatchCard::addLeftBranches(PlotContent& content, const char* series, int category) const {
     const std::size_t count = run_->series().branches(series).size();
-    for (std::size_t i = count - std::min(count, most_left_lines); i < count; ++i) {
+    for (std::size_t i = count - std::min(count, mostLeftLines); i < count; ++i) {
         const Pyramid& branch = run_->series().branches(series)[i];
         if (branch.size() == 0) continue;
         const auto end = static_cast<double>(branch.step(branch.size() - 1));
@@ -134,7 +134,7 @@ PlotContent WatchCard::content() const {
             break;
         case WatchPlot::Memory:
             content.kind = ValueKind::Bytes;
-            if (run_->rankCount() <= both_memory_lines) {
+            if (run_->rankCount() <= bothMemoryLines) {
                 for (int rank = 0; rank < run_->rankCount(); ++rank) {
                     content.lines.push_back(line(tr("rank %1 now").arg(rank), series::memory, rankColour(rank), rank));
                     content.lines.back().faint = true;

@@ -11,6 +11,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "core/run/run_store.h"
 #include "ui/plots/line_plot.h"
 #include "ui/plots/step_axis.h"
 #include "ui/run/run_delegate.h"
@@ -27,10 +28,10 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int side_width = 276;
-constexpr int card_gap = 12;
-constexpr int least_card_height = 148;
-constexpr int card_width = 420;  // from which another column of cards fits
+constexpr int sideWidth = 276;
+constexpr int cardGap = 12;
+constexpr int leastCardHeight = 148;
+constexpr int cardWidth = 420;  // from which another column of cards fits
 
 // Where the column's parts lie.
 enum { HeadRow, SpaceAbove, NoticeRow, ScrollRow, SpaceBelow };
@@ -102,12 +103,12 @@ void WatchPage::build() {
     auto* content = new QWidget(this);
     content->setObjectName(QStringLiteral("PageBody"));
     cards_ = WatchCard::all(model_, axis_, content);
-    for (WatchCard* card : cards_) card->setMinimumHeight(least_card_height);
-    grid_->setSpacing(card_gap);
-    side_->setFixedWidth(side_width);
+    for (WatchCard* card : cards_) card->setMinimumHeight(leastCardHeight);
+    grid_->setSpacing(cardGap);
+    side_->setFixedWidth(sideWidth);
     auto* body = new QHBoxLayout(content);
     body->setContentsMargins(0, 0, 0, 0);
-    body->setSpacing(card_gap);
+    body->setSpacing(cardGap);
     body->addLayout(grid_, 1);
     body->addWidget(side_);
     scroll_->setWidget(content);
@@ -231,8 +232,8 @@ void WatchPage::runNoticeAction() {
 }
 
 void WatchPage::arrange() {
-    const int room = width() - side_width - 3 * card_gap;
-    const int columns = std::clamp(room / card_width, 1, 3);
+    const int room = width() - sideWidth - 3 * cardGap;
+    const int columns = std::clamp(room / cardWidth, 1, 3);
     QList<WatchCard*> useful;
     for (WatchCard* card : cards_)
         if (card->isUseful()) useful << card;

@@ -28,7 +28,6 @@ public:
     QListView* eventView() const { return view_; }
     BarPlot* layers() const { return bars_; }
     MeasuredBars* memory() const { return memory_; }
-    CurveView* rangeTest() const { return range_; }
 
 private:
     RunModel* run_;

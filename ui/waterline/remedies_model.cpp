@@ -3,9 +3,10 @@
 
 #include <cmath>
 #include <QLocale>
-#include <QMetaObject>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/remedies/find_remedies.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"
@@ -19,15 +20,9 @@ QString qt(const std::string& text) { return QString::fromStdString(text); }
 }  // namespace
 
 RemediesModel::RemediesModel(PlanModel* plan, QObject* parent) : QObject(parent), plan_(plan) {
-    pool_.setMaxThreadCount(1);
     connect(plan_, &PlanModel::changed, this, [this] {
         if (watched_) seek();
     });
-}
-
-RemediesModel::~RemediesModel() {
-    pool_.clear();
-    pool_.waitForDone();
 }
 
 void RemediesModel::setWatched(bool watched) {
@@ -40,25 +35,19 @@ const Remedies* RemediesModel::remedies() const {
 }
 
 void RemediesModel::seek() {
-    const int ask = ++asked_;
-    pool_.clear();  // what waits is of an older plan
     if (!plan_->isGood()) {
+        search_.cancel();
         found_.reset();
         emit changed();
         return;
     }
-    pool_.start([this, ask, plan = plan_->plan(), memory = *plan_->numbers().memory] {
-        Remedies found = find_remedies(plan, memory);
-        QMetaObject::invokeMethod(
-            this,
-            [this, ask, plan, found = std::move(found)] {
-                if (ask != asked_) return;
-                of_ = plan;
-                found_ = found;
-                emit changed();
-            },
-            Qt::QueuedConnection);
-    });
+    search_.ask([plan = plan_->plan(), memory = *plan_->numbers().memory] { return find_remedies(plan, memory); },
+                [this, plan = plan_->plan()](Result<Remedies> found) {
+                    of_ = plan;
+                    found_.reset();
+                    if (found) found_ = *std::move(found);
+                    emit changed();
+                });
 }
 
 void RemediesModel::apply(const Remedy& remedy) {

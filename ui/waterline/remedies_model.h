@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Why the plan does or does not fit and what would change that: sought on another thread after each edit, while someone
-// looks.
+// Why the plan does or does not fit, and changes that need less memory: searched on another thread after each edit,
+// while a panel shows them.
 #pragma once
 
 #include <optional>
 #include <QObject>
-#include <QThreadPool>
 
 #include "core/remedies/remedies.h"
+#include "ui/common/background.h"
 #include "ui/common/text_table.h"
 
 namespace plimsoll::ui {
@@ -18,14 +18,13 @@ class RemediesModel : public QObject {
     Q_OBJECT
 public:
     explicit RemediesModel(PlanModel* plan, QObject* parent = nullptr);
-    ~RemediesModel() override;
 
-    /// Nothing is sought while nobody looks.
+    /// Nothing is searched while no panel shows the result.
     void setWatched(bool watched);
-    /// Of the plan as it stands; nothing while they are sought or the plan is impossible.
+    /// Remedies of the current plan; nothing during a search or while the plan is impossible.
     const Remedies* remedies() const;
-    /// Changes the plan as one step that can be undone. Nothing happens when the plan has changed since they were
-    /// found.
+    /// Changes the plan as one step that can be undone. Nothing happens when the plan has changed since the remedies
+    /// were found.
     void apply(const Remedy& remedy);
 
 signals:
@@ -35,10 +34,9 @@ private:
     void seek();
 
     PlanModel* plan_;
-    QThreadPool pool_;
+    Background search_;
     std::optional<Remedies> found_;
-    Plan of_;        ///< the plan that they are for
-    int asked_ = 0;  ///< counts the searches; only the last one's answer is taken
+    Plan of_;  ///< the plan that the remedies are for
     bool watched_ = false;
 };
 

@@ -102,7 +102,7 @@ QWidget* RemediesPanel::makeWords() {
     words->addWidget(why_);
     words->addStretch(1);
     area->setWidget(body);
-    // setWidget() would have it painted.
+    // setWidget() switches the painted background on.
     body->setAutoFillBackground(false);
     area->viewport()->setAutoFillBackground(false);
     return area;
@@ -123,7 +123,7 @@ void RemediesPanel::refresh() {
     const bool good = plan_->isGood();
     table_->setEnabled(good);
     apply_set_->setEnabled(good);
-    // While the search catches up with the plan, some milliseconds, the old rows stand there and do nothing.
+    // While the search catches up with the plan, for some milliseconds, the old rows stay and do nothing.
     if (!found) {
         if (!good) why_->setText(tr("The plan is impossible as it stands: the sentence below says what to change."));
         return;

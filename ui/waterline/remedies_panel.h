@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Over the waterline: why the plan does or does not fit, and what would make it fit, each by one click.
+// The panel above the waterline: why the plan does or does not fit, and changes with which it fits, one click each.
 #pragma once
 
 #include <QFrame>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the time of a step goes, in figures and words.
+// The time of a step by part, in figures and words.
 #pragma once
 
 #include <QList>
@@ -27,7 +27,7 @@ QString timeDetails(const StepTime& time);
 QString stepWords(const StepReport& report);
 /// "163 k tokens/s · MFU 44.1 % · HFU 52.0 %".
 QString stepFact(const StepReport& report);
-/// Rich text: the step, where its time goes, on which rates it rests.
+/// Rich text: the step, its time by part, and the rates that it is computed from.
 QString stepDetails(const StepReport& report);
 
 }  // namespace plimsoll::ui

@@ -111,7 +111,7 @@ void Waterline::refresh() {
         return;
     }
     show_->setVisible(false);
-    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, model_->plan().cluster.gpu != "cpu");
+    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, !model_->plan().cluster.on_cpu());
     setTone(verdict.fits ? "good" : "bad");
     headline_->setFont(uiFont(1.5, true));
     headline_->setText(verdict.headline);
@@ -119,7 +119,7 @@ void Waterline::refresh() {
                                                         : tr("Shown as Plimsoll: %1").arg(numbers.frameworkProblem));
     range_->setText(verdict.range);
     frameworks_->setCurrentIndex(frameworks_->findData(static_cast<int>(model_->framework())));
-    // What a remedy saves is worked out for Plimsoll's own engine.
+    // The savings of remedies are computed for Plimsoll's own engine.
     why_->setVisible(numbers.framework == Framework::Plimsoll);
     why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
     figures_->setText(figuresOf(numbers, model_->plan()));

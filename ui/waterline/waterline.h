@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The waterline: always at the bottom, redrawn with each edit. Left the bars, right the verdict in words and figures.
+// The waterline: always at the bottom, redrawn with each edit. The bars are at the left, the verdict in words and
+// figures at the right.
 #pragma once
 
 #include <QLabel>
@@ -24,16 +25,16 @@ public:
     QString figures() const { return figures_->text(); }
     /// Parameters, tokens a step, model states.
     QString sizes() const { return states_->text(); }
-    /// Where the time of a step goes; rich text.
+    /// The step's time by part; rich text.
     QString timeDetails() const { return figures_->toolTip(); }
     QString range() const { return range_->text(); }
     ComboBox* frameworks() const { return frameworks_; }
     QPushButton* why() const { return why_; }
 
 signals:
-    /// The person wants to see the field that is wrong.
+    /// The person wants to see the field with the problem.
     void fieldRequested(const QString& key);
-    /// The person asks why it fits or not, and what would change that.
+    /// The person asks why the plan fits or not, and which changes would help.
     void remediesRequested();
 
 private:

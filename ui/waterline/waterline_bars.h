@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bars of the waterline: one a distinct stage, stacked by category, with the red line of usable memory.
+// The bars of the waterline: one for each distinct stage, stacked by category, with the red line of usable memory.
 #pragma once
 
 #include "ui/waterline/waterline_data.h"
@@ -13,13 +13,13 @@ public:
     explicit WaterlineBarsView(QWidget* parent = nullptr);
 
     void setBars(WaterlineBars bars, Bytes usable);
-    /// The last good bars stay, pale, while the plan is impossible.
+    /// Shows the last good bars pale while the plan is impossible.
     void setDimmed(bool dimmed);
 
     const std::vector<WaterlineBar>& bars() const { return bars_.bars; }
-    /// Where a part of a bar is drawn; empty where it has no width.
+    /// The rectangle of a part of a bar; empty where the part has no width.
     QRectF segment(std::size_t bar, std::size_t category) const;
-    /// Where the red line stands.
+    /// The position of the red line.
     double lineX() const { return xOf(usable_); }
 
     void writeTable(TableText& table) const override;
@@ -43,7 +43,7 @@ private:
     void paintBar(QPainter& painter, std::size_t bar) const;
     void paintLegend(QPainter& painter) const;
     void paintLine(QPainter& painter) const;
-    /// Names flow over as many rows as the width asks for.
+    /// Wraps the names into as many rows as the width requires.
     void flowLegend();
     double legendHeight() const;
     bool segmentAt(const QPointF& at, std::size_t& bar, std::size_t& category) const;

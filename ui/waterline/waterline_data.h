@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the waterline shows, in figures and words; no widgets.
+// The waterline's content in figures and words, without widgets.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ struct WaterlineBar {
     Bytes total = 0;
 };
 
-/// One bar a group of neighbouring stages that are alike, in order. Of more than `most` groups the fullest are kept;
-/// `hidden` then says how many are left out.
+/// One bar for each group of equal neighbouring stages, in order. Of more than `most` groups the fullest are kept;
+/// `hidden` is the number of the others.
 struct WaterlineBars {
     std::vector<WaterlineBar> bars;
     int hidden = 0;
@@ -30,7 +30,7 @@ WaterlineBars waterlineBars(const MemoryEstimate& memory, int most);
 struct Verdict {
     bool fits = false;
     QString headline;  ///< "Fits: 62.8 of 79.2 GiB"
-    QString detail;    ///< what dominates where it does not fit; the headroom where it does
+    QString detail;    ///< the dominant terms where the plan does not fit; the headroom where it does
     QString range;     ///< "21.2 to 33.3 GiB in 95 of 100 · out of memory 0.4 %"
 };
 /// The range is that of `framework` on a GPU or on CPU ranks.

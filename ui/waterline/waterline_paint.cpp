@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the waterline is drawn: its bars, the red line and the legend.
+// Draws the waterline: its bars, the red line and the legend.
 #include <algorithm>
 #include <QPainter>
 
@@ -91,7 +91,7 @@ void WaterlineBarsView::paintLine(QPainter& painter) const {
     const double x = std::round(lineX());
     const double bottom = rowRect(bars_.bars.size() - 1).bottom() + 4;
     painter.fillRect(QRectF(x - 1, 0, 2, bottom), theme.water);
-    // Under the line where the bars leave room for it.
+    // The text goes under the line where the bars leave room for it.
     painter.setFont(uiFont(-0.75));
     const QFontMetricsF metrics(painter.font());
     if (height() - legendHeight() - bottom < metrics.height()) return;

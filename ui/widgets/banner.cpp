@@ -30,7 +30,7 @@ Banner::Banner(QWidget* parent) : QFrame(parent), sentence_(new QLabel(this)), a
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
     connect(action_, &QPushButton::clicked, this, [this] {
         hide();
-        // A copy: the action may say something itself.
+        // A copy, because the action may show a sentence itself.
         const std::function<void()> run = run_;
         if (run) run();
     });

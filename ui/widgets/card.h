@@ -13,13 +13,13 @@ class Card : public QFrame {
     Q_OBJECT
 public:
     explicit Card(const QString& title, QWidget* parent = nullptr);
-    /// Beside the title, muted.
+    /// A muted text beside the title.
     void setFact(const QString& fact);
-    /// At the right end of the title row (a current value).
+    /// A current value at the right end of the title row.
     void setValue(const QString& value);
     /// A small control at the right end of the title row, before the value.
     void addToTitle(QWidget* widget) { row_->insertWidget(row_->count() - 1, widget); }
-    /// Under the title row.
+    /// The layout under the title row.
     QVBoxLayout* body() const { return body_; }
 
 private:

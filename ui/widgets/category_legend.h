@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names the colours of memory over time: the categories and the line of what the allocator holds.
+// The legend of memory over time: the categories and the line of reserved memory.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every chart offers beside its picture: the table behind it and the picture itself, to copy or to save.
+// The common abilities of charts: the table behind the picture and the picture itself, to copy or to save.
 #pragma once
 
 #include <QImage>
@@ -14,15 +14,15 @@ class Chart : public QWidget {
 public:
     using QWidget::QWidget;
 
-    /// What is shown, exactly; the first row names the columns.
+    /// Writes the exact data of the chart; the first row names the columns.
     virtual void writeTable(TableText& table) const = 0;
-    /// As it stands, on the theme's surface, sharp enough for print.
+    /// The chart's current picture on the theme's surface, sharp enough for print.
     virtual QImage picture();
 
-    /// To the clipboard, tabs between the cells.
+    /// Copies the table to the clipboard, with tabs between the cells.
     void copyData() const;
     void copyPicture();
-    /// "….png" becomes the picture, any other name the table with commas. False when the file cannot be written.
+    /// Saves "….png" as the picture, any other name as the table with commas. False when the file cannot be written.
     bool saveTo(const QString& path);
 
 protected:

@@ -16,7 +16,7 @@ public:
     /// Points from left to right; the labels stand at the axes' ends.
     void setCurve(QPolygonF points, const QString& top, const QString& bottom, const QString& start,
                   const QString& end);
-    /// Of the values from left to right, where they are not steps.
+    /// The name of the horizontal values, where they are not steps.
     void setHorizontalName(const QString& name) { horizontal_ = name; }
     const QPolygonF& points() const { return points_; }
 

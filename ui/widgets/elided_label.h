@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line of text that gives way: cut with an ellipsis where there is no room, whole in the tooltip.
+// A line of text that shrinks: cut with an ellipsis where there is no room, whole in the tooltip.
 #pragma once
 
 #include <QLabel>

@@ -14,17 +14,17 @@ public:
     explicit FactTable(const QString& name, QWidget* parent = nullptr);
 
     void setModel(QAbstractItemModel* model) override;
-    /// The column that takes the room that is left, of which `least` is kept; the others take what they need.
+    /// The column that takes the remaining room, at least `least`; the others take the room of their contents.
     void setStretch(int column, int least = 190);
-    /// A column of long texts: this wide, cut with an ellipsis (the tooltip has it all).
+    /// Limits a column of long texts to this width, cut with an ellipsis (the tooltip has the whole text).
     void setColumnLimit(int column, int width);
-    /// As tall as its rows, without a scroll bar of its own.
+    /// Makes the table as tall as its rows, without a scroll bar.
     void setWholeHeight(bool whole);
 
-    /// Where it is narrow the last columns go, so that the stretched one can be read.
+    /// In a narrow table the last columns are hidden, so that the stretched one can be read.
     void setDropsColumns(bool drops) { drops_ = drops; }
 
-    /// A column that has nothing to say about these rows stays away.
+    /// Hides a column that is empty for these rows.
     void setUnused(int column, bool unused);
 
     QSize sizeHint() const override;

@@ -126,7 +126,7 @@ void FieldRow::use(bool used) {
 void FieldRow::refresh() {
     const QString text = model_->text(field_.key);
     if (line_ && !typing_ && !model_->holdsUnreadable(field_.key)) {
-        // While the cursor is in it, what already means the value stays as the person wrote it.
+        // While the cursor is in the line, text that already means the value stays as the person wrote it.
         const QString shown = shownText(field_, text);
         const bool stays = line_->hasFocus() && plainText(field_, line_->text()) == text;
         if (!stays && line_->text() != shown) {
@@ -139,7 +139,7 @@ void FieldRow::refresh() {
     if (switch_) switch_->setChecked(text == QLatin1String("true"));
 
     const QString problem = model_->problemOf(field_.key);
-    // Not under the hand that edits it.
+    // A field does not vanish while it is edited.
     use(isUsed(field_.key, model_->plan()) || !problem.isEmpty() || editor_->hasFocus());
     if (problem == problem_->text()) return;
     problem_->setText(problem);
@@ -162,7 +162,7 @@ void FieldRow::step(int by) {
 bool FieldRow::eventFilter(QObject* watched, QEvent* event) {
     if (line_ && watched == line_) {
         if (event->type() == QEvent::ShortcutOverride) {
-            // Undo and redo are the plan's, not the line's.
+            // Undo and redo belong to the plan, not to the line.
             auto* key = static_cast<QKeyEvent*>(event);
             if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
                 event->ignore();

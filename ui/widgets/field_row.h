@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One field of the plan: label, editor, and the sentence that says what is wrong with it.
+// One field of the plan: label, editor, and the sentence about its problem.
 #pragma once
 
 #include <QLabel>
@@ -25,7 +25,7 @@ public:
     QWidget* editor() const { return editor_; }
     /// "" while the field is right.
     QString problem() const { return problem_->text(); }
-    /// Where the search jumps to: focus, all selected. A row that the plan makes no use of shows itself for it.
+    /// Gives the editor the focus with all text selected, for the search. A row for an unused field is shown for it.
     void focusEditor();
 
 protected:

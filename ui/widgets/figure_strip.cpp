@@ -68,7 +68,7 @@ void FigureStrip::resizeEvent(QResizeEvent* event) {
 
 void FigureStrip::arrange() {
     const int most = std::clamp(width() / narrowestFigure, 2, std::max(2, shown_));
-    // Rows of like length: two and two rather than three and one.
+    // Rows of equal length: two and two rather than three and one.
     const int rows = std::max(1, (shown_ + most - 1) / most);
     const int columns = std::max(1, (shown_ + rows - 1) / rows);
     if (columns == columns_) return;

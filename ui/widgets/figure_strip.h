@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A few figures beside each other, each with its name over it and what it means under it.
+// A few figures beside each other, each with its name above and its meaning below.
 #pragma once
 
 #include <QGridLayout>
@@ -15,7 +15,7 @@ public:
     explicit FigureStrip(QWidget* parent = nullptr);
 
     void setFigures(const QList<Figure>& figures);
-    /// "" for a figure that is not shown.
+    /// The figure's text; "" for a figure that is not shown.
     QString value(const QString& name) const;
 
 protected:

@@ -14,7 +14,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr std::size_t mostLines = 16;  // more of them run into each other
+constexpr std::size_t mostLines = 16;  // more lines run into each other
 constexpr double head = 18;            // room for labels over the curves
 
 }  // namespace
@@ -41,7 +41,7 @@ double LiveView::yOf(double alive) const {
 }
 
 QPolygonF LiveView::lineOf(const std::vector<MemoryPoint>& points) const {
-    // At most a few points a pixel: the highest and the lowest of what happens there.
+    // A few points a pixel at most: the highest and the lowest of the pixel's values.
     const auto first = std::partition_point(points.begin(), points.end(),
                                             [this](const MemoryPoint& point) { return point.time <= span()->from(); });
     double alive = first == points.begin() ? 0 : std::prev(first)->micro_batches;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The activations that each rank keeps, over the time of the pipeline: the fullest rank stands out.
+// The activations that each rank keeps, over the time of the pipeline; the fullest rank is emphasised.
 #pragma once
 
 #include "core/schedule/plan_pipeline/memory_curve.h"

@@ -55,7 +55,7 @@ void Page::fold(bool folded) {
         return;
     }
     columns_->removeWidget(third.holder);
-    // Above the room that a column leaves at its end.
+    // Inserted above the stretch at the column's end.
     const bool room = first->count() > 0 && first->itemAt(first->count() - 1)->spacerItem();
     first->insertWidget(first->count() - (room ? 1 : 0), third.holder);
 }

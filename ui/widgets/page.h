@@ -23,7 +23,7 @@ protected:
     /// Columns of cards, from left to right.
     QHBoxLayout* columns() const { return columns_; }
     QVBoxLayout* addColumn(int stretch, int width = 0);
-    /// The window leaves no room for cards side by side.
+    /// Whether the window is too narrow for cards side by side.
     bool isNarrow() const;
 
     void resizeEvent(QResizeEvent* event) override;

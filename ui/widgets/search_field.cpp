@@ -78,7 +78,7 @@ void SearchField::begin() {
 }
 
 void SearchField::showList() {
-    // A child of the window, not a window of its own: the focus stays in the line.
+    // A child of the window and no window of its own, so that the focus stays in the line.
     if (!frame_) {
         frame_ = new QFrame(window());
         frame_->setObjectName(QStringLiteral("Palette"));

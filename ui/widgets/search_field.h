@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The search field over actions and settings (Ctrl K): a line and, under it, what it finds.
+// The search field over actions and settings (Ctrl K): a line and, under it, the matches.
 #pragma once
 
 #include <QLineEdit>
@@ -16,11 +16,11 @@ public:
 
     CommandList* commands() { return &commands_; }
     QListView* list() const { return list_; }
-    /// Focus, with the whole list shown.
+    /// Takes the focus and shows the whole list.
     void begin();
 
 signals:
-    /// The field is about to be used: fill the list.
+    /// The field is about to be used, and the list has to be filled.
     void opened();
 
 protected:

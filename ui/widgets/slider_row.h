@@ -13,7 +13,7 @@ public:
     SliderRow(const QString& name, const QString& help, std::vector<double> stops, QWidget* parent = nullptr);
 
     double value() const { return value_; }
-    /// Shown as it is, even between two stops; says nothing.
+    /// Shows a value unchanged, even between two stops, without a signal.
     void setValue(double value);
     QSlider* slider() const { return slider_; }
 

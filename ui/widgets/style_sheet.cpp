@@ -108,7 +108,7 @@ QString styleSheet(const Theme& theme) {
     const auto fill = [&text](const char* name, const QColor& colour) {
         text.replace(QLatin1String(name), colour.name());
     };
-    // A name that begins with another one comes before it.
+    // A name that begins with another name is replaced before it.
     fill("@accentink", theme.accentInk);
     fill("@accenthover", mixed(theme.accent, theme.ink, 0.12));
     fill("@accent", theme.accent);

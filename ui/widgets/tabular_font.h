@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Inter with figures of one width. Qt 6.4 cannot switch a font feature on, so the copy in memory has it always on.
+// Inter with figures of one width. Qt 6.4 cannot switch a font feature on, so the feature is always on in the copy in
+// memory.
 #pragma once
 
 #include <QByteArray>
@@ -11,8 +12,8 @@ namespace plimsoll::ui {
 /// installed.
 QString loadTabularInter();
 
-/// The font file with the feature "tnum" made one that every shaper applies ("rlig"), under a family name of its own.
-/// Empty when the file is not a font that has the feature.
+/// The font file with the feature "tnum" renamed to one that every shaper applies ("rlig"), under another family name.
+/// Empty when the file is no font with that feature.
 QByteArray withTabularFigures(QByteArray font, const QString& family, const QString& newFamily);
 
 }  // namespace plimsoll::ui

@@ -42,7 +42,7 @@ QPalette paletteOf(const Theme& t) {
 QFont applicationFont() {
     const QString tabular = loadTabularInter();
     QFont font(tabular.isEmpty() ? QStringLiteral("Inter") : tabular);
-    // Fonts of the same calm with figures of one width, where Inter is missing.
+    // Where Inter is missing: similar fonts with figures of one width.
     if (tabular.isEmpty())
         font.setFamilies({QStringLiteral("Noto Sans"), QStringLiteral("DejaVu Sans"), QStringLiteral("sans-serif")});
     font.setPointSizeF(9.75);  // 13 px at 96 dpi, larger where the desktop asks for larger text
@@ -92,7 +92,7 @@ const Theme& Theme::of(const QPalette& palette) {
 }
 
 void applyTheme(QApplication& app, ThemeChoice choice) {
-    // What the desktop asked for is known only until the palette is set for the first time.
+    // The desktop's choice is known only until the palette is set for the first time.
     static const bool system_dark = &Theme::of(QApplication::palette()) == &Theme::darkTheme();
     const bool dark = choice == ThemeChoice::Dark || (choice == ThemeChoice::System && system_dark);
     const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
@@ -109,6 +109,8 @@ void applyTheme(QWidget& widget, bool dark) {
     widget.setPalette(paletteOf(theme));
     widget.setStyleSheet(styleSheet(theme));
 }
+
+QColor idleColour(const Theme& theme) { return mixed(theme.surface, theme.water, theme.dark ? 0.16 : 0.1); }
 
 QColor hatchColour(const Theme& theme) {
     QColor colour = theme.water;

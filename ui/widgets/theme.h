@@ -17,17 +17,19 @@ struct Theme {
 
     static const Theme& light();
     static const Theme& darkTheme();
-    /// The one that fits the palette's lightness.
+    /// The theme that matches the palette's lightness.
     static const Theme& of(const QPalette& palette);
 };
 
-/// Of hatched areas: idle time.
+/// The colour behind the operations of a rank.
+QColor idleColour(const Theme& theme);
+/// The colour of hatched areas, which mean idle time.
 QColor hatchColour(const Theme& theme);
 
 enum class ThemeChoice { System, Light, Dark };
 /// Sets palette, style sheet and font (Inter where present; tabular figures) of the whole application.
 void applyTheme(QApplication& app, ThemeChoice choice);
-/// The same for one widget and what it holds; the application stays as it is.
+/// The same for one widget and its children; the application stays unchanged.
 void applyTheme(QWidget& widget, bool dark);
 /// `points` relative to the application font, optionally semi-bold.
 QFont uiFont(qreal pointDelta = 0, bool strong = false);

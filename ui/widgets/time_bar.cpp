@@ -81,14 +81,6 @@ void TimeBar::setTime(const StepTime& time, Seconds whole) {
     update();
 }
 
-void TimeBar::setLegend(bool shown) {
-    legend_ = shown;
-    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    policy.setHeightForWidth(shown);
-    setSizePolicy(policy);
-    updateGeometry();
-}
-
 QRectF TimeBar::segment(TimePart part) const {
     Seconds from = 0;
     for (const TimeShare& each : shares_) {
@@ -120,7 +112,6 @@ QList<TimeBar::Name> TimeBar::names(double width) const {
 }
 
 int TimeBar::heightForWidth(int width) const {
-    if (!legend_) return static_cast<int>(barHeight);
     const QList<Name> all = names(width);
     return static_cast<int>(std::ceil(all.isEmpty() ? barHeight : all.constLast().place.bottom()));
 }
@@ -133,15 +124,13 @@ void TimeBar::paintEvent(QPaintEvent*) {
         if (part == TimePart::Bubble) painter.fillRect(area, QBrush(hatchColour(theme), Qt::BDiagPattern));
     };
     for (const TimeShare& each : std::as_const(shares_)) fill(segment(each.part), each.part);
-    if (legend_) {
-        painter.setFont(uiFont(-0.75));
-        for (const Name& name : names(width())) {
-            fill(QRectF(name.place.left(), name.place.center().y() - partSwatch / 2, partSwatch, partSwatch),
-                 name.share.part);
-            painter.setPen(theme.muted);
-            painter.drawText(name.place.adjusted(partSwatch + partSpace, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                             name.text);
-        }
+    painter.setFont(uiFont(-0.75));
+    for (const Name& name : names(width())) {
+        fill(QRectF(name.place.left(), name.place.center().y() - partSwatch / 2, partSwatch, partSwatch),
+             name.share.part);
+        painter.setPen(theme.muted);
+        painter.drawText(name.place.adjusted(partSwatch + partSpace, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                         name.text);
     }
     paintFocus(painter);
 }

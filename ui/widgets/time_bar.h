@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the time of a step goes: one stacked bar by part, the names under it.
+// The time of a step by part: one stacked bar, the names under it.
 #pragma once
 
 #include "ui/waterline/time_parts.h"
@@ -8,7 +8,7 @@
 
 namespace plimsoll::ui {
 
-/// Computing is green, links are blue, waiting is hatched, what is done twice orange.
+/// Computing is green, links are blue, waiting is hatched, recomputation orange.
 QColor timePartColour(const Theme& theme, TimePart part);
 
 class TimeBar : public Chart {
@@ -19,12 +19,11 @@ public:
     /// Drawn against `whole` seconds; 0: the step fills the width.
     void setTime(const StepTime& time, Seconds whole = 0);
     const StepTime& time() const { return time_; }
-    void setLegend(bool shown);
-    /// Where a part is drawn; empty for one that takes no time.
+    /// The rectangle of a part; empty for a part that takes no time.
     QRectF segment(TimePart part) const;
 
     void writeTable(TableText& table) const override;
-    bool hasHeightForWidth() const override { return legend_; }
+    bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
     QSize sizeHint() const override { return {300, heightForWidth(300)}; }
     QSize minimumSizeHint() const override { return {120, static_cast<int>(barHeight)}; }
@@ -45,7 +44,6 @@ private:
     StepTime time_;
     QList<TimeShare> shares_;
     Seconds whole_ = 0;
-    bool legend_ = true;
 };
 
 }  // namespace plimsoll::ui

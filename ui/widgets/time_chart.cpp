@@ -81,7 +81,7 @@ void TimeChart::paintAxis(QPainter& painter) const {
 
 void TimeChart::wheelEvent(QWheelEvent* event) {
     const double angle = event->angleDelta().y();
-    // What cannot be zoomed out further lets the page scroll.
+    // A chart that cannot be zoomed out further lets the page scroll.
     if (!zoomable_ || isEmpty() || angle == 0 || (angle < 0 && span_->isWhole())) {
         event->ignore();
         return;

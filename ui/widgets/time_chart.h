@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A chart over a pipeline's time: its axis, and the hands that zoom and pan it.
+// A chart over a pipeline's time: its axis, and zooming and panning.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ public:
 
     double xOf(double time) const;
     double timeAt(double x) const;
-    /// Where time is drawn, over the whole height.
+    /// The rectangle of the time axis, over the whole height.
     virtual QRectF plotArea() const;
 
 protected:
     static constexpr double axisHeight = 24;
 
     void paintAxis(QPainter& painter) const;
-    /// Something to zoom.
+    /// Whether there is nothing to zoom.
     virtual bool isEmpty() const = 0;
     virtual void spanChanged() { update(); }
 

@@ -11,7 +11,7 @@ class TimeSpan : public QObject {
 public:
     using QObject::QObject;
 
-    /// From 0 to here is everything. What was zoomed stays where it is, as far as it still lies inside.
+    /// Sets the whole span to 0 … `whole`. The zoomed part stays, as far as it still lies inside.
     void setWhole(double whole);
     double whole() const { return whole_; }
     double from() const { return from_; }

@@ -5,7 +5,7 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr int readable = 320;  // pixels; where a layout has its own idea of the width, that one counts
+constexpr int readable = 320;  // pixels; a layout's own width takes precedence
 
 }  // namespace
 

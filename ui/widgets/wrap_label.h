@@ -21,7 +21,7 @@ protected:
 
 private:
     mutable QHash<int, int> heights_;
-    mutable QString measured_;  ///< the text of which the heights are known
+    mutable QString measured_;  ///< the text to which the kept heights belong
 };
 
 }  // namespace plimsoll::ui

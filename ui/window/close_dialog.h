@@ -18,7 +18,7 @@ public:
     QPushButton* stopButton() const { return stop_; }
     QCheckBox* remember() const { return remember_; }
 
-    /// Whether closing asks; the person may have said that it need not.
+    /// Whether closing asks; the person can switch the question off.
     static bool wanted();
     static void setWanted(bool wanted);
 

@@ -47,7 +47,7 @@ MainWindow::MainWindow(QWidget* parent)
     resize(1440, 900);
     setMinimumSize(960, 620);
     makePages();
-    // After the pages, as Tab walks them.
+    // Created after the pages, for the order of Tab.
     remedies_ = new RemediesPanel(&plan_, this);
     waterline_ = new Waterline(&plan_, this);
     makeActions();
@@ -78,7 +78,7 @@ MainWindow::MainWindow(QWidget* parent)
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     showPage(PageId::Model);
     updateTitle();
-    // Nothing is about to be pressed: the first Tab goes to the search.
+    // Nothing has the focus: the first Tab goes to the search.
     setFocus();
 }
 
@@ -213,7 +213,7 @@ void MainWindow::refuse(const Obstacle& obstacle) {
 }
 
 void MainWindow::withdrawRefusal() {
-    // What was refused has been changed: the old sentence would only mislead.
+    // After a change of the refused plan the old sentence would only mislead.
     if (!refused_.isEmpty() && banner_->sentence() == refused_) {
         const std::optional<Obstacle> obstacle = obstacleOf(plan_);
         if (obstacle && obstacle->sentence == refused_) return;
@@ -263,7 +263,7 @@ void MainWindow::updateTitle() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    // Close is not stop: said before the window goes, and the run stays.
+    // Closing is not stopping: the person is told before the window goes, and the run continues.
     if (isUnderWay(*run_) && !closing_ && CloseDialog::wanted() && !qApp->isSavingSession()) {
         askBeforeClosing();
         event->ignore();

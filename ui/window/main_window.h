@@ -43,10 +43,10 @@ public:
     PlanFiles* files() { return &files_; }
     RunModel* run() const { return run_; }
 
-    /// The draft of the last session, or the plan that is given (a file or a preset); then the run that is live.
+    /// Opens the draft of the last session, or the given plan (a file or a preset); then the live run.
     void begin(const QString& pathOrPreset = {});
     void openPlan(const QString& pathOrPreset);
-    /// An empty path asks for one.
+    /// Asks for a path where `path` is empty.
     void savePlan(const QString& path);
     void train();
     void showHelp();
@@ -121,7 +121,7 @@ private:
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
     DoctorPage* doctor_page_ = nullptr;
-    QString refused_;       ///< why the plan was not trained, while that is shown
+    QString refused_;       ///< why the plan was not trained, while the banner shows it
     bool closing_ = false;  ///< the person knows that the run goes on
     bool was_under_way_ = false;
 };

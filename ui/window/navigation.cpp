@@ -15,7 +15,7 @@ namespace {
 struct Entry {
     PageId page;
     const char* name;
-    const char* group;  ///< begins with this page
+    const char* group;  ///< the group that begins with this page
     const char* shortcut;
 };
 

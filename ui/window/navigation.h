@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where you are: the pages in four groups, at the left.
+// The pages in four groups, at the left.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ inline constexpr int pageCount = 12;
 
 /// "Model", translated.
 QString pageName(PageId page);
-/// Ctrl and a digit; the Planner has Ctrl+Shift+L and the Doctor Ctrl+Shift+D, as they are asked for by what they do.
+/// Ctrl and a digit; the Planner has Ctrl+Shift+L and the Doctor Ctrl+Shift+D.
 QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
 std::optional<PageId> pageByName(const QString& name);

@@ -62,7 +62,7 @@ void TopBar::addButton(QAction* action, const QString& text) {
     connect(action, &QAction::changed, button, follow);
     connect(button, &QPushButton::clicked, action, &QAction::trigger);
     buttons_->addWidget(button);
-    // Tab walks the bar as it is read: Train after the buttons before it.
+    // Tab follows the reading order: Train comes after the buttons before it.
     setTabOrder(last_, button);
     last_ = button;
     QWidget* before = button;

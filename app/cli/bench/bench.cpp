@@ -7,8 +7,11 @@
 #include "app/cli/bench/bench_studies.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -27,7 +30,7 @@ Result<Plan> base_plan(BenchArguments& arguments) {
         return bad_input("--rounds is {}: 1 to 1,000 are allowed", arguments.rounds);
     }
     return arguments.plan.load([&](Plan plan) -> Result<Plan> {
-        // A set brings its model; a plan that was asked for is taken as it is.
+        // A set brings its own model, unless a plan was named.
         if (!arguments.plan.named() && !arguments.plan.word.empty()) {
             auto of_set = with_settings(plan, settings_of_set(arguments.plan.word));
             if (!of_set) return of_set;
@@ -38,7 +41,7 @@ Result<Plan> base_plan(BenchArguments& arguments) {
 }
 
 Result<int> compare(const std::vector<Variant>& variants, const BenchArguments& arguments, bool advise) {
-    if (auto possible = check_variants(variants); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(check_variants(variants));
     const std::int64_t batch = variants.front().plan.layout.global_batch();
     for (const Variant& variant : variants) {
         const std::int64_t own = variant.plan.layout.global_batch();
@@ -51,57 +54,50 @@ Result<int> compare(const std::vector<Variant>& variants, const BenchArguments& 
             warn(fmt::format("\"{}\": {}", variant.name, warning));
         }
     }
-    const auto all = measure(variants, arguments.rounds);
-    if (!all) return tl::unexpected(all.error());
+    PLIMSOLL_TRY(const auto all, measure(variants, arguments.rounds));
     if (arguments.json) {
-        say(bench_json(variants, *all).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        say(bench_json(variants, all).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
         return 0;
     }
-    say(bench_table(variants, *all));
+    say(bench_table(variants, all));
     say(fmt::format(
         "rounds: {}, of {} steps each, the first {} left out. ratio: tokens/s against the first row in the "
-        "same round (median); of a step: measured peak less what stays between steps; loss: of the last "
-        "step\n",
+        "same round (median); of a step: measured peak less what stays between steps; loss: of the last step\n",
         arguments.rounds, variants.front().plan.training.steps, steps_left_out(variants.front().plan.training.steps)));
-    if (advise) say(bucket_advice(variants, *all));
+    if (advise) say(bucket_advice(variants, all));
     return 0;
 }
 
 Result<int> bench_train(BenchArguments& arguments) {
-    const auto base = base_plan(arguments);
-    if (!base) return tl::unexpected(base.error());
+    PLIMSOLL_TRY(const auto base, base_plan(arguments));
     std::vector<Variant> variants;
     if (arguments.plan.word.empty()) {
-        variants.push_back({arguments.plan.plan, *base});
+        variants.push_back({arguments.plan.plan, base});
     } else {
-        auto of_set = variants_of_set(arguments.plan.word, *base);
-        if (!of_set) return tl::unexpected(of_set.error());
-        variants = std::move(*of_set);
+        PLIMSOLL_TRY(auto of_set, variants_of_set(arguments.plan.word, base));
+        variants = std::move(of_set);
     }
     for (const std::string& settings : arguments.variants) {
-        auto variant = make_variant(*base, settings, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        variants.push_back(std::move(*variant));
+        PLIMSOLL_TRY(auto variant, make_variant(base, settings, settings));
+        variants.push_back(std::move(variant));
     }
     return compare(variants, arguments, false);
 }
 
 Result<int> bench_buckets(BenchArguments& arguments) {
-    const auto base = base_plan(arguments);
-    if (!base) return tl::unexpected(base.error());
-    if (base->layout.dp * base->layout.cp < 2) {
+    PLIMSOLL_TRY(const auto base, base_plan(arguments));
+    if (base.layout.dp * base.layout.cp < 2) {
         return bad_input("layout.dp is {}: buckets travel between data-parallel ranks; set layout.dp=2 or more",
-                         base->layout.dp);
+                         base.layout.dp);
     }
-    const auto variants = bucket_variants(*base);
-    if (!variants) return tl::unexpected(variants.error());
-    if (auto possible = check_variants(*variants); !possible) return tl::unexpected(possible.error());
-    const Bytes gradients = count_parameters(base->model).total * (base->numerics.dtype == Dtype::Fp32 ? 4 : 2);
+    PLIMSOLL_TRY(const auto variants, bucket_variants(base));
+    PLIMSOLL_CHECK(check_variants(variants));
+    const Bytes gradients = count_parameters(base.model).total * (base.numerics.dtype == Dtype::Fp32 ? 4 : 2);
     if (gradients <= 10 * MiB) {
         warn(fmt::format("the model's gradients take {}: one bucket holds them, whatever its size",
                          format_bytes(gradients)));
     }
-    return compare(*variants, arguments, true);
+    return compare(variants, arguments, true);
 }
 
 void add_common(CLI::App& command, BenchArguments& arguments, const std::vector<std::string>& sets) {
@@ -151,8 +147,7 @@ void add_bench(CLI::App& app, Work& work) {
         ->type_name("SETTINGS")
         ->allow_extra_args(false);
     train->footer(
-        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads, "
-        "--set "
+        "--set recompute compares recomputation on 32 thin layers, --set data-parallel two ranks with two threads, --set "
         "all-reduce the two-level gradient all-reduce with the flat one over four ranks.");
     train->callback([arguments, &work] { work = [arguments] { return bench_train(*arguments); }; });
 

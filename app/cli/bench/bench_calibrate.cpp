@@ -8,7 +8,10 @@
 
 #include "app/cli/bench/bench_measure.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
+#include "core/base/median.h"
 #include "core/plan/gpu.h"
+#include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
 #include "core/step_time/calibration_file.h"
@@ -19,8 +22,8 @@ namespace plimsoll::cli {
 
 namespace {
 
-/// What the rates are told apart by: product sizes, sequence, layers, number of steps, ranks that talk. The last two
-/// are not fitted to but predicted.
+/// Runs that separate the rates: product sizes, sequence, layers, number of steps, ranks that communicate. The last two
+/// are not fitted but predicted.
 constexpr std::pair<const char*, const char*> runs[] = {
     {"small", "model.hidden_size=128 model.ffn_hidden_size=344"},
     {"wide", "model.hidden_size=384 model.ffn_hidden_size=1024 model.num_heads=6 model.num_kv_heads=6"},
@@ -39,24 +42,21 @@ constexpr std::pair<const char*, const char*> runs[] = {
 constexpr std::size_t held_back = 2;
 
 Result<std::vector<Variant>> variants_on(const CalibrateArguments& arguments) {
-    auto base = plan_preset("cpu-demo");
-    if (!base) return tl::unexpected(base.error());
-    base->cluster.gpu = arguments.gpu;
-    base->cluster.gpus_per_node = base->cluster.nodes = 1;
-    base->layout.dp = 1;
-    base->layout.micro_batch = 8;
-    base->layout.accumulation = 1;
-    base->model.preset.clear();
-    auto short_run = for_bench(*base, arguments.steps);
-    if (!short_run) return tl::unexpected(short_run.error());
+    PLIMSOLL_TRY(auto base, plan_preset("cpu-demo"));
+    base.cluster.gpu = arguments.gpu;
+    base.cluster.gpus_per_node = base.cluster.nodes = 1;
+    base.layout.dp = 1;
+    base.layout.micro_batch = 8;
+    base.layout.accumulation = 1;
+    base.model.preset.clear();
+    PLIMSOLL_TRY(auto short_run, for_bench(base, arguments.steps));
     std::vector<Variant> variants;
     const auto ranks = probe_machine().gpus.size();
     for (const auto& [name, settings] : runs) {
-        auto variant = make_variant(*short_run, name, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        // One GPU cannot talk to itself.
-        if (arguments.gpu != "cpu" && variant->plan.layout.world_size() > static_cast<std::int64_t>(ranks)) continue;
-        variants.push_back(*std::move(variant));
+        PLIMSOLL_TRY(auto variant, make_variant(short_run, name, settings));
+        // One GPU has no other GPU to communicate with.
+        if (arguments.gpu != "cpu" && variant.plan.layout.world_size() > static_cast<std::int64_t>(ranks)) continue;
+        variants.push_back(std::move(variant));
     }
     return variants;
 }
@@ -69,56 +69,51 @@ Result<int> calibrate(const CalibrateArguments& arguments) {
     Cluster cluster;
     cluster.gpu = arguments.gpu;
     if (arguments.gpu != "cpu") {
-        const auto gpu = find_gpu(arguments.gpu);
-        if (!gpu) return tl::unexpected(gpu.error());
-        cluster.gpu = gpu->name;
+        PLIMSOLL_TRY(const auto gpu, find_gpu(arguments.gpu));
+        cluster.gpu = gpu.name;
     }
-    auto start = hardware_of(cluster, Dtype::Fp32);
-    if (!start) return tl::unexpected(start.error());
-    const auto variants = variants_on(arguments);
-    if (!variants) return tl::unexpected(variants.error());
-    if (auto possible = check_variants(*variants); !possible) return tl::unexpected(possible.error());
-    const auto measured = measure(*variants, arguments.rounds);
-    if (!measured) return tl::unexpected(measured.error());
+    PLIMSOLL_TRY(auto start, hardware_of(cluster, Dtype::Fp32));
+    PLIMSOLL_TRY(const auto variants, variants_on(arguments));
+    PLIMSOLL_CHECK(check_variants(variants));
+    PLIMSOLL_TRY(const auto measured, measure(variants, arguments.rounds));
 
     std::vector<MeasuredStep> fitted;
     std::vector<Seconds> seconds;
-    for (std::size_t i = 0; i < variants->size(); ++i) {
-        const auto& plan = (*variants)[i].plan;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+        const auto& plan = variants[i].plan;
         const auto tokens = static_cast<double>(plan.layout.global_batch() * plan.data.sequence_length);
-        seconds.push_back(tokens / median((*measured)[i].step_rates));
-        if (i + held_back < variants->size()) fitted.push_back({plan, seconds.back()});
+        seconds.push_back(tokens / median(measured[i].step_rates));
+        if (i + held_back < variants.size()) fitted.push_back({plan, seconds.back()});
     }
-    const auto fit = fit_hardware(*start, fitted);
-    if (!fit) return tl::unexpected(fit.error());
+    PLIMSOLL_TRY(const auto fit, fit_hardware(start, fitted));
     const auto path = calibration_path(cluster.gpu);
     if (path.empty())
         return bad_input("there is no place for a calibration: set PLIMSOLL_CALIBRATION to a folder, or HOME");
-    const auto note = fmt::format("{}, {} runs", today(), variants->size());
-    if (auto written = write_calibration(path, fit->hardware, note); !written) return tl::unexpected(written.error());
+    const auto note = fmt::format("{}, {} runs", today(), variants.size());
+    PLIMSOLL_CHECK(write_calibration(path, fit.hardware, note));
 
     const auto predicted = [&](std::size_t i) {
-        const auto& plan = (*variants)[i].plan;
-        return StepTimer(plan, fit->hardware).time(plan.layout).total();
+        const auto& plan = variants[i].plan;
+        return StepTimer(plan, fit.hardware).time(plan.layout).total();
     };
     if (arguments.json) {
         Json json{{"file", path.string()},
-                  {"error_before", fit->error_before},
-                  {"error_after", fit->error_after},
-                  {"efficiency", to_json(fit->hardware.efficiency)},
+                  {"error_before", fit.error_before},
+                  {"error_after", fit.error_after},
+                  {"efficiency", to_json(fit.hardware.efficiency)},
                   {"runs", Json::array()}};
-        for (std::size_t i = 0; i < variants->size(); ++i)
+        for (std::size_t i = 0; i < variants.size(); ++i)
             json["runs"].push_back(
-                {{"name", (*variants)[i].name}, {"measured_seconds", seconds[i]}, {"predicted_seconds", predicted(i)}});
+                {{"name", variants[i].name}, {"measured_seconds", seconds[i]}, {"predicted_seconds", predicted(i)}});
         say(json.dump(2) + "\n");
         return 0;
     }
     auto text = fmt::format("{:>10} {:>10} {:>8}  {}\n", "measured", "predicted", "error", "run");
-    for (std::size_t i = 0; i < variants->size(); ++i)
+    for (std::size_t i = 0; i < variants.size(); ++i)
         text += fmt::format("{:>10} {:>10} {:>+7.1f}%  {}\n", format_seconds(seconds[i]), format_seconds(predicted(i)),
-                            100 * (predicted(i) / seconds[i] - 1), (*variants)[i].name);
+                            100 * (predicted(i) / seconds[i] - 1), variants[i].name);
     text += fmt::format("mean error of the runs fitted to: {:.1f} %, by the rates before {:.0f} %; kept in {}\n",
-                        100 * fit->error_after, 100 * fit->error_before, path.string());
+                        100 * fit.error_after, 100 * fit.error_before, path.string());
     say(text);
     return 0;
 }

@@ -15,8 +15,8 @@ struct CalibrateArguments {
     bool json = false;
 };
 
-/// plimsoll bench --calibrate: short runs of small models, from whose step times the rates of this machine are fitted
-/// and kept for step times and plans to come.
+/// plimsoll bench --calibrate: fits this machine's rates to the step times of short runs of small models, and keeps
+/// them for later predictions and plans.
 Result<int> calibrate(const CalibrateArguments& arguments);
 
 }  // namespace plimsoll::cli

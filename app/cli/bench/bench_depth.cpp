@@ -10,7 +10,10 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
+#include "core/base/median.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll::cli {
 
@@ -38,7 +41,7 @@ const std::vector<std::pair<std::string, std::string>> usual{
     {"pre, guide's init", "model.init=guide"},
 };
 
-/// One variant at one depth, at the rate that came out best.
+/// One variant at one depth, at the best rate found.
 struct DepthRow {
     std::string variant;
     std::int64_t layers = 0;
@@ -46,7 +49,7 @@ struct DepthRow {
     std::vector<double> at_start, at_end;  ///< gradient norms by layer
     double perplexity = std::numeric_limits<double>::quiet_NaN();
     Seconds step = 0;
-    std::string failure;  ///< why no rate came through
+    std::string failure;  ///< why the run failed at every rate
 
     bool through() const { return std::isfinite(perplexity); }
 };
@@ -95,7 +98,7 @@ Plan study_plan(const Plan& base, const BenchDepthArguments& arguments, std::int
     return plan;
 }
 
-/// The norm of the first layer's gradient against the last one's.
+/// The norm of the first layer's gradient / that of the last layer's.
 std::string spread(const std::vector<double>& norms) {
     if (norms.empty()) return "";
     return norms.back() > 0 ? fmt::format("{:.2g}", norms.front() / norms.back()) : "none";
@@ -130,7 +133,7 @@ std::string plots(const std::vector<DepthRow>& rows, std::int64_t layers) {
         "log10 of the gradient norm by layer, of {} layers, at the start (blue) and after the run (orange):\n", layers);
     for (const DepthRow& row : rows) {
         if (row.layers != layers || row.at_start.empty()) continue;
-        // Behind an output head that begins at 0 no layer has a gradient at first.
+        // Behind an output head that starts at 0, no layer has a gradient at first.
         const auto line = [](const std::vector<double>& norms) {
             Pyramid points;
             for (std::size_t i = 0; i < norms.size(); ++i) {
@@ -149,7 +152,7 @@ std::string plots(const std::vector<DepthRow>& rows, std::int64_t layers) {
     return text;
 }
 
-/// Of Sandwich-LN against Pre-LN, beside what is quoted for it.
+/// The results of Sandwich-LN against Pre-LN, beside the quoted ones.
 std::string beside_the_guide(const std::vector<DepthRow>& rows) {
     std::string text;
     for (const DepthRow& sandwich : rows) {
@@ -191,11 +194,10 @@ Result<std::vector<Variant>> variants_at(const Plan& base, const BenchDepthArgum
     const Plan plan = study_plan(base, arguments, layers);
     std::vector<Variant> variants;
     for (const auto& [name, settings] : named) {
-        auto variant = make_variant(plan, name, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        variants.push_back(std::move(*variant));
+        PLIMSOLL_TRY(auto variant, make_variant(plan, name, settings));
+        variants.push_back(std::move(variant));
     }
-    if (auto possible = check_variants(variants); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(check_variants(variants));
     return variants;
 }
 
@@ -207,15 +209,13 @@ Result<int> bench_depth(BenchDepthArguments& arguments) {
         if (!(rate > 0) || rate > 1e3)
             return bad_input("--lr has {:g}: rates above 0 and up to 1000 are allowed", rate);
     }
-    const auto base = arguments.plan.load([&](Plan plan) -> Result<Plan> {
+    PLIMSOLL_TRY(const auto base, arguments.plan.load([&](Plan plan) -> Result<Plan> {
         return arguments.plan.named() ? Result<Plan>(plan) : with_settings(plan, narrow);
-    });
-    if (!base) return tl::unexpected(base.error());
+    }));
     std::vector<std::vector<Variant>> by_depth;
     for (const std::int64_t layers : arguments.layers) {
-        auto variants = variants_at(*base, arguments, layers);
-        if (!variants) return tl::unexpected(variants.error());
-        by_depth.push_back(std::move(*variants));
+        PLIMSOLL_TRY(auto variants, variants_at(base, arguments, layers));
+        by_depth.push_back(std::move(variants));
     }
     count_interrupts();
     std::vector<DepthRow> rows;
@@ -228,7 +228,7 @@ Result<int> bench_depth(BenchDepthArguments& arguments) {
                 show_progress(fmt::format("{} layers, {}, lr {:g} …", row.layers, printable(row.variant), rate));
                 Plan plan = variant.plan;
                 plan.optimizer.lr = rate;
-                if (auto done = run_at(plan, row); !done) return tl::unexpected(done.error());
+                PLIMSOLL_CHECK(run_at(plan, row));
             }
             rows.push_back(std::move(row));
         }

@@ -9,7 +9,9 @@
 #include "app/cli/bench/short_run.h"
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/median.h"
 #include "core/estimate/estimate.h"
+#include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -78,7 +80,7 @@ double quantile(std::vector<double> numbers, double share) {
 Result<void> check_variants(const std::vector<Variant>& variants) {
     std::error_code ignored;
     const fs::path place = fs::temp_directory_path(ignored) / "plimsoll-bench";
-    if (const auto worker = find_worker(); !worker) return tl::unexpected(worker.error());
+    PLIMSOLL_CHECK(find_worker());
     for (const Variant& variant : variants) {
         const auto start = check_start(variant.plan, place);
         if (!start) return bad_input("variant \"{}\": {}", variant.name, start.error().message);
@@ -89,9 +91,8 @@ Result<void> check_variants(const std::vector<Variant>& variants) {
 Result<std::vector<Measured>> measure(const std::vector<Variant>& variants, std::int64_t rounds) {
     std::vector<Measured> all(variants.size());
     for (std::size_t v = 0; v < variants.size(); ++v) {
-        const auto estimate = estimate_memory(variants[v].plan);
-        if (!estimate) return tl::unexpected(estimate.error());
-        all[v].estimate = estimate->fullest().total();
+        PLIMSOLL_TRY(const auto estimate, estimate_memory(variants[v].plan));
+        all[v].estimate = estimate.fullest().total();
     }
     count_interrupts();
     for (std::int64_t round = 1; round <= rounds; ++round) {

@@ -11,6 +11,7 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/json.h"
 #include "core/plan/plan_io.h"
 
 namespace plimsoll::cli {
@@ -24,7 +25,7 @@ struct BenchOptimizersArguments {
     bool json = false;
 };
 
-/// Where the search for its rate begins.
+/// An optimizer and the rate at which its search begins.
 struct Contender {
     std::string name;
     OptimizerKind kind;
@@ -38,7 +39,7 @@ constexpr int most_rates = 7;
 
 struct Trial {
     double rate = 0;
-    double validation_loss = std::numeric_limits<double>::infinity();  ///< infinite: it diverged
+    double validation_loss = std::numeric_limits<double>::infinity();  ///< infinite: the run diverged
     Pyramid loss;                                                      ///< over tokens
 };
 
@@ -103,20 +104,17 @@ Result<OptimizerRow> search_rate(const Plan& plan, const Contender& contender, s
     const auto attempt = [&](int exponent) -> Result<double> {
         const double rate = contender.first_rate * std::pow(rate_step, exponent);
         show_progress(fmt::format("{}, {} sequences, lr {:.3g} …", contender.name, batch, rate));
-        auto trial = try_rate(plan, rate);
-        if (!trial) return tl::unexpected(trial.error());
-        row.trials.push_back(std::move(*trial));
+        PLIMSOLL_TRY(auto trial, try_rate(plan, rate));
+        row.trials.push_back(std::move(trial));
         return row.trials.back().validation_loss;
     };
-    const auto first = attempt(0);
-    if (!first) return tl::unexpected(first.error());
+    PLIMSOLL_CHECK(attempt(0));
     for (const int direction : {1, -1}) {
         double best = row.trials.front().validation_loss;
         for (int exponent = direction; static_cast<int>(row.trials.size()) < most_rates; exponent += direction) {
-            const auto loss = attempt(exponent);
-            if (!loss) return tl::unexpected(loss.error());
-            if (!(*loss < best)) break;
-            best = *loss;
+            PLIMSOLL_TRY(const auto loss, attempt(exponent));
+            if (!(loss < best)) break;
+            best = loss;
         }
     }
     return row;
@@ -177,17 +175,15 @@ Result<int> bench_optimizers(BenchOptimizersArguments& arguments) {
     if (!(arguments.tokens > 0) || arguments.tokens > 1e12) {
         return bad_input("--tokens is {:g}: above 0 and up to 1e12 are allowed", arguments.tokens);
     }
-    const auto base = arguments.plan.load([](Plan plan) { return Result<Plan>(std::move(plan)); });
-    if (!base) return tl::unexpected(base.error());
+    PLIMSOLL_TRY(const auto base, arguments.plan.load([](Plan plan) { return Result<Plan>(std::move(plan)); }));
     std::vector<Variant> variants;
     for (const std::int64_t batch : arguments.batches) {
         for (const Contender& contender : contenders) {
-            auto plan = plan_of(*base, contender, batch, arguments.tokens);
-            if (!plan) return tl::unexpected(plan.error());
-            variants.push_back({fmt::format("{}, {} sequences", contender.name, batch), std::move(*plan)});
+            PLIMSOLL_TRY(auto plan, plan_of(base, contender, batch, arguments.tokens));
+            variants.push_back({fmt::format("{}, {} sequences", contender.name, batch), std::move(plan)});
         }
     }
-    if (auto possible = check_variants(variants); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_CHECK(check_variants(variants));
     count_interrupts();
     std::vector<OptimizerRow> rows;
     for (std::size_t i = 0; i < variants.size(); ++i) {

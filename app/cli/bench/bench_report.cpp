@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/cli/terminal/terminal.h"
+#include "core/base/median.h"
 
 namespace plimsoll::cli {
 
@@ -12,7 +13,7 @@ namespace {
 
 Bytes fullest(const Measured& measured) { return *std::max_element(measured.peak.begin(), measured.peak.end()); }
 
-/// What a step adds to what stays: activations, logits, what travels. Of the rank that adds most.
+/// Memory that a step adds to the memory between steps (activations, logits, transfers), on the rank that adds most.
 Bytes added_by_step(const Measured& measured) {
     Bytes most = 0;
     for (std::size_t r = 0; r < measured.peak.size(); ++r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bench measured, as a table or JSON.
+// The results of a bench, as a table or JSON.
 #pragma once
 
 #include "app/cli/bench/bench_measure.h"
@@ -7,9 +7,9 @@
 
 namespace plimsoll::cli {
 
-/// Of each round the variant against the first one's run beside it, and of these the median.
+/// The median over rounds of the variant's rate / the first variant's rate in the same round.
 double ratio_to_first(const std::vector<Measured>& all, std::size_t variant);
-/// Half the range between the quartiles of its steps, as a share of the median.
+/// Half the range between the quartiles of a variant's step rates, as a share of their median.
 double spread_of(const Measured& measured);
 
 std::string bench_table(const std::vector<Variant>& variants, const std::vector<Measured>& all);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll::cli {
 
@@ -23,9 +24,8 @@ Result<std::vector<Variant>> make_variants(const Plan& base,
                                            const std::vector<std::pair<std::string, std::string>>& named) {
     std::vector<Variant> variants;
     for (const auto& [name, settings] : named) {
-        auto variant = make_variant(base, name, settings);
-        if (!variant) return tl::unexpected(variant.error());
-        variants.push_back(std::move(*variant));
+        PLIMSOLL_TRY(auto variant, make_variant(base, name, settings));
+        variants.push_back(std::move(variant));
     }
     return variants;
 }
@@ -52,9 +52,9 @@ Result<Variant> make_variant(const Plan& base, const std::string& name, const st
     };
     Layout& layout = plan->layout;
     Cluster& cluster = plan->cluster;
-    // Factors that make no sense are check_plan's to name.
+    // check_plan reports senseless factors.
     const bool sensible = std::min({layout.dp, layout.tp, layout.pp, layout.cp, layout.micro_batch}) > 0;
-    if (sensible && cluster.gpu == "cpu" && cluster.nodes == 1 && !sets("cluster.gpus_per_node")) {
+    if (sensible && cluster.on_cpu() && cluster.nodes == 1 && !sets("cluster.gpus_per_node")) {
         cluster.gpus_per_node = layout.world_size();
     }
     if (sensible && !sets("layout.accumulation") &&
@@ -65,15 +65,15 @@ Result<Variant> make_variant(const Plan& base, const std::string& name, const st
 }
 
 std::vector<std::string> settings_of_set(const std::string& set) {
-    // Gradients that weigh more than the few tokens that they come from.
+    // A model with many gradients and few tokens.
     if (set == "all-reduce") {
         return {"model.hidden_size=256", "model.ffn_hidden_size=704", "model.num_layers=8",
                 "layout.dp=4",           "cluster.gpus_per_node=4",   "data.sequence_length=32",
                 "layout.micro_batch=1",  "layout.accumulation=1"};
     }
     if (set != "recompute") return {};
-    // Many thin layers, so that what the layers keep is most of the memory; with eager attention, whose scores are what
-    // selective recomputation is for.
+    // Many thin layers, so that their activations are most of the memory; eager attention, whose scores selective
+    // recomputation saves.
     return {"model.num_layers=32",  "layout.dp=1",           "cluster.gpus_per_node=1",
             "layout.micro_batch=4", "layout.accumulation=1", "numerics.attention=eager"};
 }

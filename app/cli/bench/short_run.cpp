@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Gone at the end, whatever happened.
+/// A folder that is removed at the end in any case.
 class TemporaryFolder {
 public:
     static Result<TemporaryFolder> make() {
@@ -59,16 +59,14 @@ void show_progress(const std::string& text) {
 
 Result<void> run_shortly(const Plan& plan,
                          const std::function<Result<void>(const RunTelemetry& records, const RunState& end)>& take) {
-    const auto folder = TemporaryFolder::make();
-    if (!folder) return tl::unexpected(folder.error());
-    const auto run = RunFolder::create(folder->path() / "run", plan, false);
-    if (!run) return tl::unexpected(run.error());
+    PLIMSOLL_TRY(const auto folder, TemporaryFolder::make());
+    PLIMSOLL_TRY(const auto run, RunFolder::create(folder.path() / "run", plan, false));
     SupervisorOptions options;
     options.wants_stop = [] { return interrupts > 0; };
-    const auto state = supervise(*run, options);
+    const auto state = supervise(run, options);
     if (interrupts > 0) return failed("stopped; nothing of the runs is kept");
     if (!state) return tl::unexpected(state.error());
-    RunTelemetry records(*run);
+    RunTelemetry records(run);
     while (records.poll() && !records.at_end()) {
     }
     return take(records, *state);

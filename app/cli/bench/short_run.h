@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan trained in a temporary folder for what it records.
+// Trains a plan in a temporary folder for its records.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace plimsoll::cli {
 
-/// One line of progress on standard error, in place of the one before on a terminal; "" takes it away.
+/// Shows one line of progress on standard error, which replaces the line before on a terminal; "" removes it.
 void show_progress(const std::string& text);
 
-/// Trains the plan and, when it is through, hands on all that was recorded with how it ended (finished, or failed with
-/// its reason). The folder is gone afterwards. Error where it cannot start, after Ctrl-C (count_interrupts() has been
-/// called), and what `take` gives.
+/// Trains the plan and, when the run has ended, passes `take` its records and its end (finished, or failed with its
+/// reason). The folder is removed afterwards. Error where the run cannot start, after Ctrl-C (count_interrupts() has
+/// been called), and where `take` gives one.
 Result<void> run_shortly(const Plan& plan,
                          const std::function<Result<void>(const RunTelemetry& records, const RunState& end)>& take);
 

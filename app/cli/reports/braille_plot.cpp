@@ -92,7 +92,7 @@ void draw_line(Canvas& canvas, const std::vector<Column>& columns, const Range& 
         if (column.has_nan || column.has_inf) canvas.mark(static_cast<int>(x));
         if (!column.has_finite()) continue;
         double low = column.min, high = column.max;
-        // Up to the neighbour's end, so that a steep line has no gaps.
+        // Drawn to the neighbour's end, so that a steep line has no gaps.
         if (std::isfinite(before)) {
             low = std::min(low, (before + column.first) / 2);
             high = std::max(high, (before + column.first) / 2);

@@ -11,7 +11,7 @@ namespace plimsoll::cli {
 
 struct PlotLine {
     const Pyramid* points = nullptr;
-    int colour = 0;  ///< of the 256-colour palette
+    int colour = 0;  ///< a colour of the 256-colour palette
 };
 
 struct Plot {

@@ -8,7 +8,7 @@
 
 namespace plimsoll::cli {
 
-/// `what` is the plan or the run that was looked at.
+/// `what` names the plan or the run.
 std::string doctor_report(const Diagnosis& diagnosis, const std::string& what);
 
 }  // namespace plimsoll::cli

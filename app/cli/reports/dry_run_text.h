@@ -8,7 +8,7 @@
 
 namespace plimsoll::cli {
 
-/// Of what run_dry() gave, with "stage" and "stage_ranks" of each rank.
+/// `figures` come from run_dry(), with "stage" and "stage_ranks" of each rank.
 std::string dry_run_report(const Json& figures);
 
 }  // namespace plimsoll::cli

@@ -8,7 +8,7 @@
 namespace plimsoll::cli {
 namespace {
 
-bool on_gpu(const Plan& plan) { return plan.cluster.gpu != "cpu"; }
+bool on_gpu(const Plan& plan) { return !plan.cluster.on_cpu(); }
 
 }  // namespace
 
@@ -30,8 +30,7 @@ std::string interval_report(Framework framework, const MemoryEstimate& memory, c
     if (framework == Framework::Plimsoll)
         if (const auto runs = calibration_of(plan.cluster.gpu); runs.samples > 0)
             learned = fmt::format(
-                "Earlier runs here: {} measured {:.3f} of their estimates in the median ({:.3f} to {:.3f}), which "
-                "makes {}\n",
+                "Earlier runs here: {} measured {:.3f} of their estimates in the median ({:.3f} to {:.3f}), which makes {}\n",
                 runs.samples, runs.median, runs.low, runs.high, format_bytes(runs.applied_to(total)));
     return learned +
            fmt::format("Under {}: {} to {} on the fullest rank in 95 of 100 cases (from {}); out of memory: {}\n",

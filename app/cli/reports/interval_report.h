@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure an estimate is, as text and JSON.
+// The uncertainty of an estimate, as text and JSON.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace plimsoll::cli {
 
-/// "Of 100 measured peaks 95 lie between …": of the fullest rank, with the probability that it runs out of memory.
+/// "Of 100 measured peaks 95 lie between …": the fullest rank's interval, with the probability that the rank runs out
+/// of memory.
 std::string interval_report(Framework framework, const MemoryEstimate& memory, const Plan& plan);
 
 /// Adds framework, and to each rank low_bytes, high_bytes and out_of_memory_probability, to the JSON of an estimate.

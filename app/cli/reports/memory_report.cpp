@@ -103,8 +103,8 @@ std::string layout_line(const Plan& plan) {
     if (layout.sequence_parallel) parts.emplace_back("sequence parallel");
     if (layout.zero_stage > 0) parts.push_back(fmt::format("ZeRO-{}", layout.zero_stage));
     parts.push_back(fmt::format("micro-batch {} x {} accumulated", layout.micro_batch, layout.accumulation));
-    parts.emplace_back(dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]);
-    parts.push_back(fmt::format("recompute {}", recompute_names[static_cast<std::size_t>(layout.recompute)]));
+    parts.emplace_back(name_of(plan.numerics.dtype));
+    parts.push_back(fmt::format("recompute {}", name_of(layout.recompute)));
     parts.push_back(fmt::format("global batch {} x {} tokens", format_count(layout.global_batch()),
                                 format_count(plan.data.sequence_length)));
     return fmt::format("{}", fmt::join(parts, " · "));
@@ -116,8 +116,8 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
     std::string out = bold(fmt::format("{}: {} parameters ({})\n", model, format_count(estimate.parameters),
                                        format_short(static_cast<double>(estimate.parameters))));
     const std::string hardware =
-        plan.cluster.gpu == "cpu" ? fmt::format("{} ranks on this machine's processors", plan.cluster.world_size())
-                                  : fmt::format("{} x {}", format_count(plan.cluster.world_size()), plan.cluster.gpu);
+        plan.cluster.on_cpu() ? fmt::format("{} ranks on this machine's processors", plan.cluster.world_size())
+                              : fmt::format("{} x {}", format_count(plan.cluster.world_size()), plan.cluster.gpu);
     out += fmt::format("{}, {} usable by each\n{}\n", hardware, format_bytes(estimate.usable),
                        wrapped(layout_line(plan), width, 0));
 

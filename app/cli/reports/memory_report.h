@@ -8,8 +8,8 @@
 
 namespace plimsoll::cli {
 
-/// Title, a table per kind of stage with its stacked bar, the verdict and the rules of thumb. `sources` adds where each
-/// formula comes from.
+/// Title, a table for each kind of stage with its stacked bar, the verdict and the rules of thumb. `sources` adds the
+/// source of each formula.
 std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool sources);
 
 /// "dp 4 · ZeRO-2 · micro-batch 1 × 128 · bf16 · …"

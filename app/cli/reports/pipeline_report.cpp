@@ -5,9 +5,10 @@
 #include <array>
 
 #include "app/cli/terminal/terminal.h"
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
 #include "core/schedule/plan_pipeline/advice.h"
 #include "core/schedule/plan_pipeline/memory_curve.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::cli {
 
@@ -75,7 +76,7 @@ Json pipeline_json(const Plan& plan, const Pipeline& pipeline) {
     const auto& schedule = pipeline.schedule;
     const auto& timeline = pipeline.timeline;
     const auto memory = memory_curve(schedule, timeline);
-    Json json{{"schedule", schedule_names[static_cast<std::size_t>(pipeline.kind)]},
+    Json json{{"schedule", name_of(pipeline.kind)},
               {"ranks", Json::array()},
               {"micro_batches", schedule.micro_batches},
               {"chunks", schedule.chunks},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `plimsoll pipeline` prints.
+// The output of `plimsoll pipeline`.
 #pragma once
 
 #include <string>

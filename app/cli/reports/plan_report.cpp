@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/reports/plan_report.h"
 
+#include "core/planner/layout_text.h"
+#include "core/planner/neighbours.h"
+#include "core/planner/recommendations.h"
 #include "core/planner/space.h"
 
 namespace plimsoll::cli {

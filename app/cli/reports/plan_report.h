@@ -8,7 +8,7 @@
 namespace plimsoll::cli {
 
 /// The answer of `plimsoll plan` for a person: ranked table, front, neighbours of the best, recommendations, counts; or
-/// what binds and what would cure it.
+/// the binding constraint and the changes that would help.
 std::string plan_report(const PlanRequest& request, const PlanResult& result, std::size_t show);
 
 }  // namespace plimsoll::cli

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/cli/reports/braille_plot.h"
+#include "core/base/clock.h"
 #include "core/base/units.h"
-#include "core/run/clock.h"
 
 namespace plimsoll::cli {
 
@@ -31,7 +31,7 @@ const std::vector<PlotSpec>& plot_specs() {
     return specs;
 }
 
-/// The series of a plot that hold something, those of other ranks as well where it shows every rank.
+/// The series of a plot that hold points, from other ranks as well where the plot shows every rank.
 std::vector<PlotLine> lines_of(const SeriesStore& store, const PlotSpec& spec) {
     std::vector<PlotLine> lines;
     for (const auto& [name, points] : store.series()) {
@@ -46,7 +46,7 @@ std::vector<PlotLine> lines_of(const SeriesStore& store, const PlotSpec& spec) {
 std::string heading(const RunTelemetry& telemetry, const Result<RunState>& state, std::int64_t steps) {
     std::string text = bold(telemetry.run().name());
     if (!state) return text + "  " + state.error().message;
-    text += fmt::format("  {}", run_status_names[static_cast<std::size_t>(state->status)]);
+    text += fmt::format("  {}", name_of(state->status));
     text += fmt::format(" on {} {}", state->world_size, state->world_size == 1 ? "rank" : "ranks");
     const Pyramid* loss = telemetry.series().find(series::loss);
     const auto step =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `plimsoll watch` shows: a run's state, its plots and its last events, as lines of text.
+// The lines of `plimsoll watch`: a run's state, its plots and its last events.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every subcommand is: options that are read by CLI11, and one function that does the work.
+// The common shape of subcommands: options that CLI11 reads, and one function that does the work.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,16 +8,17 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/base/version.h"
 
 namespace plimsoll::cli {
 
-/// The work of the subcommand that was called: gives the exit code, or the error that it ends with.
+/// The work of the chosen subcommand: gives the exit code, or the error that ends the program.
 using Work = std::function<Result<int>()>;
 
 /// Makes a subcommand with --help and --version.
 inline CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description) {
     CLI::App* command = parent.add_subcommand(name, description);
-    command->set_version_flag("--version", "plimsoll " PLIMSOLL_VERSION, "Print the version and end");
+    command->set_version_flag("--version", std::string("plimsoll ") + version(), "Print the version and end");
     return command;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and its like, counted: the first asks for a stop, the second for an end at once.
+// Counts Ctrl-C and similar signals: the first asks for a stop, the second for an end at once.
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@ namespace plimsoll::cli {
 
 inline std::atomic<int> interrupts{0};
 
-/// SIGINT, SIGTERM and SIGHUP (the terminal closed) are counted from now on; a closed pipe is no reason to die.
+/// Counts SIGINT, SIGTERM and SIGHUP (the terminal closed) from now on; a closed pipe no longer ends the program.
 inline void count_interrupts() {
     static_assert(std::atomic<int>::is_always_lock_free);
     struct sigaction action {};

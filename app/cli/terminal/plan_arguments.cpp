@@ -5,6 +5,8 @@
 
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll::cli {
 
@@ -17,7 +19,7 @@ void PlanArguments::add_to(CLI::App& command, const std::vector<std::string>& wo
     command.parse_complete_callback([this, words] { sort_out(words); });
 }
 
-/// `--set a=1 PLAN` reads PLAN as one more setting: what has no "=" and is none of the words is the plan.
+/// `--set a=1 PLAN` reads PLAN as one more setting: a value without "=" that is none of the words is the plan.
 void PlanArguments::sort_out(const std::vector<std::string>& words) {
     named_ = option_->count() > 0;
     for (const std::string& each : words) {

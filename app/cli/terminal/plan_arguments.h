@@ -14,16 +14,16 @@ namespace plimsoll::cli {
 struct PlanArguments {
     std::string plan = "cpu-demo";
     std::vector<std::string> settings;
-    std::string word;  ///< of `words`, the one that --set was given
+    std::string word;  ///< the one of `words` that --set was given
 
-    /// Adds `[PLAN]` and `--set key=value …`. `words` are what --set takes beside settings.
+    /// Adds `[PLAN]` and `--set key=value …`. `words` are further values that --set takes.
     void add_to(CLI::App& command, const std::vector<std::string>& words = {});
     bool named() const { return named_; }
 
     /// Reads the plan, lets `change` work on it (--gpus, --ranks), then applies the settings, which have the last word.
-    /// Notes about keys that are not known go to standard error.
+    /// Notes about unknown keys go to standard error.
     Result<Plan> load(const std::function<Result<Plan>(Plan)>& change = {});
-    /// The same on a plan that is there already (a resumed run's).
+    /// The same on a plan that has been read already (a resumed run's).
     Result<Plan> change_plan(Plan plan, const std::function<Result<Plan>(Plan)>& change) const;
 
 private:

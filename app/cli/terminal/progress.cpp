@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/cli/terminal/terminal.h"
-#include "core/run/clock.h"
+#include "core/base/clock.h"
 
 namespace plimsoll::cli {
 
@@ -19,7 +19,7 @@ double latest(const SeriesStore& store, const char* name) {
     return line == nullptr || line->size() == 0 ? std::nan("") : line->value(line->size() - 1);
 }
 
-/// Mean seconds a step over the last steps: the clock between records, so that validation and checkpoints count.
+/// Mean seconds of the last steps by the clock between records, so that validation and checkpoints count.
 double seconds_a_step(const Pyramid& loss) {
     const std::size_t size = loss.size();
     if (size < 2) return std::nan("");
@@ -28,7 +28,7 @@ double seconds_a_step(const Pyramid& loss) {
     return seconds / static_cast<double>(window);
 }
 
-/// The supervisor's last word: whoever started the run says it at the end.
+/// Whether the event is the supervisor's last word, which the caller prints at the end.
 bool tells_the_end(const Event& event) {
     return event.kind == "failed" || event.kind == "stopped" || event.kind == "finished";
 }
@@ -37,7 +37,7 @@ bool tells_the_end(const Event& event) {
 
 Progress::Progress(const RunFolder& run, const Plan& plan)
     : telemetry_(run), steps_(plan.training.steps), terminal_(is_terminal(stdout)), since_(wall_clock() - 0.5) {
-    // What an earlier start recorded is there already.
+    // Skips the records of earlier starts.
     while (telemetry_.poll() && !telemetry_.at_end()) {
     }
     events_shown_ = telemetry_.series().events().size();

@@ -13,9 +13,9 @@ class Progress {
 public:
     Progress(const RunFolder& run, const Plan& plan);
 
-    /// Reads what is new and shows it; cheap, to be called often. `stopping` is told in the line.
+    /// Reads new records and shows them; cheap, to be called often. The line mentions `stopping`.
     void update(bool stopping);
-    /// The last of it, whatever the clock says.
+    /// Shows the last records, whatever the clock says.
     void finish();
 
     /// "step 120 of 300 · loss 2.314 · 84.1 k tokens/s · 1 min 3 s left"
@@ -31,7 +31,7 @@ private:
     std::int64_t steps_ = 0;
     bool terminal_ = false;
     bool line_open_ = false;
-    double since_ = 0;  ///< events before this start are history
+    double since_ = 0;  ///< earlier events are history
     std::chrono::steady_clock::time_point last_look_{};
     std::chrono::steady_clock::time_point last_line_{};
     std::uint64_t shown_step_ = 0;

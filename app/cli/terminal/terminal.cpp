@@ -18,7 +18,7 @@ int write_error = 0;
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-/// A name of 100 kB that somebody gave must not push the rest of the sentence off the screen.
+/// Shortens a text, so that a name of 100 kB does not push the rest of the sentence off the screen.
 std::string without_middle(std::string text) {
     constexpr std::size_t most = 4'000, kept = most / 2;
     if (text.size() <= most) return text;
@@ -132,7 +132,7 @@ void warn(std::string_view sentence) { fmt::print(stderr, "plimsoll: {}\n", with
 
 Result<void> finish_output() {
     if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;
-    // Whoever read this has enough (`| head`): no error.
+    // The reader has enough (`| head`): no error.
     if (write_error == 0 || write_error == EPIPE) return {};
     return failed("cannot write to standard output: {}", errno_text(write_error));
 }

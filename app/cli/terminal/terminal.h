@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the terminal can do, and text that fits it.
+// The abilities of the terminal, and text that fits it.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace plimsoll::cli {
 
-/// Standard output is a terminal that takes escape sequences (and NO_COLOR is not set, for colours).
+/// Whether the stream is a terminal that takes escape sequences (and, for colours, NO_COLOR is not set).
 bool is_terminal(std::FILE* stream);
 bool has_colours();
 /// Columns and rows; 100 x 30 where there is no terminal.
@@ -20,24 +20,24 @@ struct TerminalSize {
 };
 TerminalSize terminal_size();
 
-/// The text in the colour of the 256-colour palette, or as it is without colours.
+/// The text in a colour of the 256-colour palette, or unchanged where there are no colours.
 std::string coloured(std::string_view text, int colour);
 std::string bold(std::string_view text);
 
-/// Characters that the text takes on the screen: UTF-8 code points less escape sequences.
+/// Width of the text on the screen: UTF-8 code points less escape sequences.
 std::size_t shown_width(std::string_view text);
-/// Filled with spaces (left- or right-aligned) or cut with "…" to exactly `width`.
+/// The text filled with spaces (left- or right-aligned) or cut with "…" to exactly `width`.
 std::string fitted(std::string_view text, std::size_t width, bool right = false);
-/// Broken at spaces into lines of `width`, each but the first after `indent` spaces.
+/// The text broken at spaces into lines of `width`, each but the first after `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
-/// Text of others (a model's sample, a log) without control characters, so that it cannot steer the terminal.
+/// Text from outside (a model's sample, a log) without control characters, so that it cannot steer the terminal.
 std::string printable(std::string_view text);
 
 /// Writes to standard output; an error (disk full) is remembered and reported by finish_output().
 void say(std::string_view text);
-/// Writes a line to standard error: one, and no more than some screens of it, whatever the sentence quotes.
+/// Writes one line to standard error, no longer than a few screens, whatever the sentence quotes.
 void warn(std::string_view sentence);
-/// Flushes; an error when something could not be written.
+/// Flushes standard output; an error when some output could not be written.
 Result<void> finish_output();
 
 }  // namespace plimsoll::cli

@@ -10,6 +10,7 @@
 #include "app/cli/validate/validate_step_time.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/validation/bubble_cases.h"
 #include "core/validation/bubble_rates.h"
 
 namespace plimsoll::cli {
@@ -68,9 +69,8 @@ std::string bubble_text(const std::vector<CaseRates>& all) {
 }
 
 Result<int> validate_bubble(const ValidateArguments& arguments) {
-    const auto csv = read_file(arguments.file);
-    if (!csv) return tl::unexpected(csv.error());
-    const auto cases = read_bubble_cases(*csv);
+    PLIMSOLL_TRY(const auto csv, read_file(arguments.file));
+    const auto cases = read_bubble_cases(csv);
     if (!cases) return bad_input("{}: {}", arguments.file, cases.error().message);
     std::vector<CaseRates> all;
     for (const auto& given : *cases) {
@@ -91,8 +91,7 @@ void add_validate(CLI::App& app, Work& work) {
     command->require_subcommand(1);
     CLI::App* bubble = add_command(
         *command, "bubble",
-        "Simulated bubble rates for the times in a CSV: p, m, forward_ms, backward_input_ms, backward_weight_ms, "
-        "comm_ms, "
+        "Simulated bubble rates for the times in a CSV: p, m, forward_ms, backward_input_ms, backward_weight_ms, comm_ms, "
         "and any of bubble_1f1b, bubble_interleaved_1f1b, bubble_zb_h1, bubble_zb_h2, bubble_zb_1p, bubble_zb_2p");
     const auto arguments = std::make_shared<ValidateArguments>();
     bubble->add_option("FILE", arguments->file, "The CSV")->required();

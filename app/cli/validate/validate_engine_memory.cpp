@@ -9,6 +9,8 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/base/json.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/dry_run_process.h"
 
 namespace plimsoll::cli {
@@ -23,7 +25,7 @@ const Settings common{"model.num_layers=4", "model.hidden_size=128", "model.num_
                       "model.vocab_size=256", "layout.micro_batch=8", "data.sequence_length=128", "cluster.gpu=cpu",
                       "layout.dp=2", "training.steps=2", "training.sample_every=0", "training.validate_every=0",
                       "training.checkpoint_every=0", "training.threads=1", "lr.warmup_steps=0",
-                      // A router that learns may send every token the same way, which the closed form does not expect.
+                      // A learning router may send every token the same way, which the closed form does not expect.
                       "optimizer.lr=1e-6"};
 
 const std::vector<std::pair<std::string, Settings>> families{
@@ -41,7 +43,7 @@ struct Combination {
     Settings settings;
 };
 
-/// What trains: all weights, or adapters, which know neither ZeRO-3 nor recompute mlp.
+/// The trained parameters: all weights, or adapters, which support neither ZeRO-3 nor recompute mlp.
 const std::vector<Combination> trained{
     {"", {}},
     {" LoRA", {"adapter.rank=8"}},
@@ -58,7 +60,7 @@ std::vector<Combination> combinations() {
                 for (const std::string recompute : {"none", "selective", "full", "mlp"}) {
                     for (int zero = 0; zero <= 3; ++zero) {
                         if (adapters && (recompute == "mlp" || zero % 2 == 1)) continue;
-                        // Some of the rest, so that all of it takes minutes.
+                        // Only some of the remaining combinations, so that all take minutes.
                         if (adapters && recompute == "selective") continue;
                         // The closed form is some percent low for experts in 8 bits.
                         if (what.ends_with("packed") && (family == "mixtral" || recompute != "none" || zero > 0))
@@ -82,17 +84,15 @@ std::vector<Combination> combinations() {
 }
 
 Result<std::vector<Variant>> chosen_variants(const std::string& only, std::size_t every) {
-    const auto demo = plan_from_argument("cpu-demo");
-    if (!demo) return tl::unexpected(demo.error());
+    PLIMSOLL_TRY(const auto demo, plan_from_argument("cpu-demo"));
     std::vector<Variant> all;
     std::size_t found = 0;
     for (const Combination& each : combinations()) {
         if (each.name.find(only) == std::string::npos || found++ % every != 0) continue;
-        auto plan = with_settings(demo->plan, each.settings);
-        if (!plan) return tl::unexpected(plan.error());
+        PLIMSOLL_TRY(auto plan, with_settings(demo.plan, each.settings));
         Variant variant;
         variant.name = each.name;
-        variant.plan = std::move(*plan);
+        variant.plan = std::move(plan);
         all.push_back(std::move(variant));
     }
     if (all.empty()) return bad_input("no combination has \"{}\" in its name; one is \"llama bf16 full ZeRO-2\"", only);
@@ -111,10 +111,9 @@ Result<Bytes> dry_peak(const Plan& plan, const Json& routing) {
     request.ranks.clear();
     for (std::int64_t rank = 0; rank < plan.layout.world_size(); ++rank)
         request.ranks.push_back(static_cast<int>(rank));
-    const auto figures = run_dry(plan, request);
-    if (!figures) return tl::unexpected(figures.error());
+    PLIMSOLL_TRY(const auto figures, run_dry(plan, request));
     Bytes peak = 0;
-    for (const Json& rank : figures->at("ranks")) peak = std::max(peak, rank.at("peak").get<Bytes>());
+    for (const Json& rank : figures.at("ranks")) peak = std::max(peak, rank.at("peak").get<Bytes>());
     return peak;
 }
 
@@ -174,20 +173,17 @@ std::string engine_memory_text(const std::vector<Row>& rows, const Summary& summ
 }  // namespace
 
 Result<int> validate_engine_memory(const EngineMemoryArguments& arguments) {
-    const auto variants = chosen_variants(arguments.only, arguments.every);
-    if (!variants) return tl::unexpected(variants.error());
-    if (auto good = check_variants(*variants); !good) return tl::unexpected(good.error());
-    const auto measured = measure(*variants, 1);
-    if (!measured) return tl::unexpected(measured.error());
+    PLIMSOLL_TRY(const auto variants, chosen_variants(arguments.only, arguments.every));
+    PLIMSOLL_CHECK(check_variants(variants));
+    PLIMSOLL_TRY(const auto measured, measure(variants, 1));
     std::vector<Row> rows;
-    for (std::size_t i = 0; i < variants->size(); ++i) {
-        const Variant& variant = (*variants)[i];
-        const Measured& one = (*measured)[i];
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+        const Variant& variant = variants[i];
+        const Measured& one = measured[i];
         if (one.step_peak.empty()) return failed("\"{}\" recorded no memory of its steps", variant.name);
-        const auto dry = dry_peak(variant.plan, one.routing);
-        if (!dry) return tl::unexpected(dry.error());
+        PLIMSOLL_TRY(const auto dry, dry_peak(variant.plan, one.routing));
         rows.push_back(
-            {variant.name, *std::max_element(one.step_peak.begin(), one.step_peak.end()), one.estimate, *dry});
+            {variant.name, *std::max_element(one.step_peak.begin(), one.step_peak.end()), one.estimate, dry});
     }
     const Summary summary = summary_of(rows);
     say(arguments.json ? engine_memory_json(rows, summary).dump(2) + "\n" : engine_memory_text(rows, summary));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plimsoll validate memory: estimates beside peaks that were measured.
+// plimsoll validate memory: estimates beside measured peaks.
 #include "app/cli/validate/validate_memory.h"
 
 #include <cmath>
@@ -94,9 +94,8 @@ Result<int> validate_memory(ValidateMemoryArguments& arguments) {
         return validate_engine_memory(arguments.engine);
     }
     if (arguments.file.empty()) return bad_input("give a CSV of measured peaks, or --engine to measure Plimsoll's own");
-    const auto text = read_file(arguments.file);
-    if (!text) return tl::unexpected(text.error());
-    const auto table = read_csv(*text);
+    PLIMSOLL_TRY(const auto text, read_file(arguments.file));
+    const auto table = read_csv(text);
     if (!table) return bad_input("{}: {}", arguments.file, table.error().message);
     auto rows = read_peak_rows(*table);
     if (!rows) return bad_input("{}: {}", arguments.file, rows.error().message);
@@ -133,8 +132,7 @@ void add_validate_memory(CLI::App& validate, Work& work) {
         ->add_flag(
             "--engine", arguments->engine.engine,
             "In place of a file: train 136 tiny models on two CPU ranks each (GPT-2, LLaMA, experts; fp32, bf16; "
-            "recompute none, selective, full, mlp; ZeRO 0 to 3; all weights, adapters) and compare closed form and dry "
-            "run")
+            "recompute none, selective, full, mlp; ZeRO 0 to 3; all weights, adapters) and compare closed form and dry run")
         ->excludes("FILE");
     memory->add_option("--only", arguments->engine.only, "With --engine: combinations whose name has this in it")
         ->type_name("TEXT")

@@ -4,6 +4,7 @@
 
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/validation/check_steps.h"
 
 namespace plimsoll::cli {
@@ -60,19 +61,16 @@ std::string steps_text(const std::vector<StepCheck>& checks, const StepSummary& 
 }
 
 Result<int> validate_step_time(const ValidateStepTimeArguments& arguments) {
-    const auto text = arguments.file.empty() ? published_step_times() : read_file(arguments.file);
-    if (!text) return tl::unexpected(text.error());
+    PLIMSOLL_TRY(const auto text, arguments.file.empty() ? published_step_times() : read_file(arguments.file));
     const auto name = arguments.file.empty() ? std::string("resources/published-step-times.csv") : arguments.file;
-    const auto table = read_csv(*text);
+    const auto table = read_csv(text);
     if (!table) return bad_input("{}: {}", name, table.error().message);
     const auto rows = read_step_rows(*table, arguments.unsaid);
     if (!rows) return bad_input("{}: {}", name, rows.error().message);
     Efficiency efficiency;
     if (!arguments.efficiency.empty()) {
-        const auto json = read_json(arguments.efficiency);
-        if (!json) return tl::unexpected(json.error());
-        if (auto read = read_efficiency(*json, arguments.efficiency, efficiency); !read)
-            return tl::unexpected(read.error());
+        PLIMSOLL_TRY(const auto json, read_json(arguments.efficiency));
+        PLIMSOLL_CHECK(read_efficiency(json, arguments.efficiency, efficiency));
     }
     const auto checks = check_steps(*rows, arguments.efficiency.empty() ? nullptr : &efficiency);
     if (!checks) return bad_input("{}: {}", name, checks.error().message);
@@ -88,8 +86,7 @@ void add_validate_step_time(CLI::App& validate, Work& work) {
         validate, "step-time",
         "Predicted step times beside those of a CSV: vTrain's columns (# GPUs, global batch, micro batch, hidden size, "
         "attention heads, # layers, sequence length, tensor, data and pipeline parallelism, iteration time (ms)), or "
-        "name, preset, settings, metric, value as in the bundled table of Megatron-LM, DeepSpeed, Llama 3 and "
-        "torchtitan");
+        "name, preset, settings, metric, value as in the bundled table of Megatron-LM, DeepSpeed, Llama 3 and torchtitan");
     const auto arguments = std::make_shared<ValidateStepTimeArguments>();
     command->add_option("FILE", arguments->file, "The CSV; without it the bundled table");
     command->add_option("--gpu", arguments->unsaid.gpu, "GPU of rows that name none")->capture_default_str();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/doctor/findings/apply_changes.h"
+
 #include <set>
 
-#include "core/doctor/findings/diagnosis.h"
 #include "core/doctor/findings/sheet.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 
 namespace plimsoll {
 

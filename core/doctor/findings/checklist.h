@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is looked at, line by line.
+// The lines of the doctor's checklist.
 #pragma once
 
 #include <string_view>

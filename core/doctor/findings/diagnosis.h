@@ -13,30 +13,37 @@
 
 namespace plimsoll {
 
-/// Error: it cannot train, or did not. Warning: it trains worse or slower than it could, by much. Advice: worth a try.
+/// Error: the plan or run cannot train, or did not. Warning: it trains much worse or slower than possible. Advice:
+/// worth a try.
 enum class Severity { Error, Warning, Advice };
 inline constexpr std::array<std::string_view, 3> severity_names{"error", "warning", "advice"};
+inline constexpr std::string_view name_of(Severity severity) {
+    return severity_names[static_cast<std::size_t>(severity)];
+}
 
-/// A change of the plan that with_settings() takes and that leaves it possible.
+/// A change of the plan that with_settings() accepts and after which the plan is possible.
 struct FindingChange {
     std::vector<std::string> settings;  ///< "layout.micro_batch=4"
-    std::string reason;                 ///< what it does, with the bytes or the share of a step it brings
+    std::string reason;                 ///< the effect of the change, with the bytes or the share of a step it brings
 };
 
 struct Finding {
     std::string kind;  ///< stable: "out-of-memory", "nan-loss", …
     Severity severity = Severity::Advice;
-    std::string item;  ///< id of the checklist's line that it belongs to
+    std::string item;  ///< id of the finding's checklist line
     std::string title;
     std::vector<std::string> evidence;   ///< sentences with numbers, steps and ranks
-    std::vector<FindingChange> changes;  ///< the one to try first is first
-    std::string source;                  ///< of the threshold or the cure; may be empty
+    std::vector<FindingChange> changes;  ///< the change to try first comes first
+    std::string source;                  ///< source of the threshold or the cure; may be empty
 };
 
 enum class ItemVerdict { Fine, Found, Unknown };
 inline constexpr std::array<std::string_view, 3> item_verdict_names{"ok", "finding", "could not be judged"};
+inline constexpr std::string_view name_of(ItemVerdict verdict) {
+    return item_verdict_names[static_cast<std::size_t>(verdict)];
+}
 
-/// A line of the checklist: what was looked at, and how it stands.
+/// A line of the checklist: the point that was examined, and its verdict.
 struct ChecklistItem {
     std::string id;     ///< "out-of-memory"
     std::string group;  ///< "Memory", "Numbers", "Learning", "Speed", "Upkeep"
@@ -48,18 +55,15 @@ struct ChecklistItem {
 struct Diagnosis {
     std::vector<Finding> findings;         ///< worst first
     std::vector<ChecklistItem> checklist;  ///< all of it, in the order of the guide: memory, NaN, learning, slow
-    /// Nothing worse than advice.
+    /// No finding is worse than advice.
     bool healthy() const;
 };
 
-/// The plan with the first change of each finding, worst first, as far as they go together.
+/// The plan with the first change of each finding, worst first, as far as the changes are compatible.
 struct AppliedChanges {
     Plan plan;
-    std::vector<std::string> settings;  ///< all that were made
-    std::vector<std::string> left_out;  ///< kinds whose change touches what another one has set, or does not go with it
+    std::vector<std::string> settings;  ///< settings of all changes made
+    std::vector<std::string> left_out;  ///< kinds of findings whose change conflicts with an earlier one
 };
-AppliedChanges with_first_changes(const Plan& plan, const Diagnosis& diagnosis);
-
-Json to_json(const Diagnosis& diagnosis);
 
 }  // namespace plimsoll

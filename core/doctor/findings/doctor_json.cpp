@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/doctor/findings/diagnosis.h"
+#include "core/doctor/findings/doctor_json.h"
+#include "core/base/json.h"
 
 namespace plimsoll {
 
@@ -9,9 +10,8 @@ Json in_json(const Finding& finding) {
     Json changes = Json::array();
     for (const FindingChange& change : finding.changes)
         changes.push_back({{"settings", change.settings}, {"reason", change.reason}});
-    return {{"kind", finding.kind},         {"severity", severity_names[static_cast<std::size_t>(finding.severity)]},
-            {"item", finding.item},         {"title", finding.title},
-            {"evidence", finding.evidence}, {"changes", std::move(changes)},
+    return {{"kind", finding.kind},    {"severity", name_of(finding.severity)}, {"item", finding.item},
+            {"title", finding.title},  {"evidence", finding.evidence},          {"changes", std::move(changes)},
             {"source", finding.source}};
 }
 
@@ -24,7 +24,7 @@ Json to_json(const Diagnosis& diagnosis) {
         checklist.push_back({{"id", item.id},
                              {"group", item.group},
                              {"question", item.question},
-                             {"verdict", item_verdict_names[static_cast<std::size_t>(item.verdict)]},
+                             {"verdict", name_of(item.verdict)},
                              {"words", item.words}});
     return {{"healthy", diagnosis.healthy()}, {"findings", std::move(findings)}, {"checklist", std::move(checklist)}};
 }

@@ -6,6 +6,7 @@
 #include "core/doctor/findings/checklist.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
 #include "core/plan/trainable.h"
 
 namespace plimsoll::doctor {
@@ -29,7 +30,7 @@ bool works(const Plan& plan, const std::vector<std::string>& settings) {
 
 void Sheet::say(std::string_view item, ItemVerdict verdict, std::string words) {
     const auto at = said_.find(item);
-    // The first finding of a line stands for it.
+    // A line with findings keeps the words of the first.
     if (at != said_.end() && at->second.verdict == ItemVerdict::Found) return;
     said_.insert_or_assign(std::string(item), Said{verdict, std::move(words)});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks write on: each line of the checklist gets one verdict, and findings keep only changes that work.
+// Collects what the checks say: each line of the checklist gets one verdict, and findings keep only changes that work.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ public:
 
     void fine(std::string_view item, std::string words) { say(item, ItemVerdict::Fine, std::move(words)); }
     void unknown(std::string_view item, std::string why) { say(item, ItemVerdict::Unknown, std::move(why)); }
-    /// Its title becomes the line's words. Changes that leave the plan impossible or as it is, or that the engine
-    /// cannot train though it can train the plan, are dropped, and so are repeated ones.
+    /// The finding's title becomes the line's words. A change is dropped when it leaves the plan impossible or
+    /// unchanged, when it repeats an earlier one, and when the engine can train the plan but not the changed plan.
     void found(Finding finding);
 
-    /// Findings worst first, then in the checklist's order; lines of which nobody said anything say `unsaid`.
+    /// Findings worst first, then in the checklist's order; lines without a verdict get the words `unsaid`.
     Diagnosis diagnosis(const std::string& unsaid) &&;
 
 private:
@@ -37,7 +37,8 @@ private:
     std::map<std::string, Said, std::less<>> said_;
 };
 
-/// Whether with_settings() takes it, check_plan() finds nothing, and the engine trains it if it trains the plan.
+/// Whether with_settings() accepts the settings, check_plan() finds no problem in the changed plan, and the engine can
+/// train it if it can train `plan`.
 bool works(const Plan& plan, const std::vector<std::string>& settings);
 
 }  // namespace plimsoll::doctor

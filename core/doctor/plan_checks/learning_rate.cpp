@@ -13,7 +13,7 @@ namespace {
 
 bool is_adaptive(OptimizerKind kind) { return kind != OptimizerKind::Sgd; }
 
-/// Updates after which Adam's second moment is as good as settled: the untuned linear warmup of Ma and Yarats.
+/// Updates after which Adam's second moment has settled: the untuned linear warmup of Ma and Yarats.
 std::int64_t untuned_warmup(const Optimizer& optimizer) {
     return static_cast<std::int64_t>(std::llround(2 / (1 - std::min(optimizer.beta2, 0.9999))));
 }
@@ -30,11 +30,11 @@ void check_warmup(const Plan& plan, Sheet& sheet) {
     const std::int64_t untuned = untuned_warmup(plan.optimizer);
     const bool jumps = first > 0.5;
     const bool is_short = is_adaptive(plan.optimizer.kind) && warmup < untuned / 2 && warmup < plan.training.steps / 10;
-    // SGD has no second moment to settle, but a large batch still wants a start that is gentle (Goyal et al. 2017).
+    // SGD has no second moment that has to settle, but a large batch still wants a gentle start (Goyal et al. 2017).
     if (!jumps && !is_short)
         return sheet.fine("warmup", fmt::format("{} updates of {}, from {} of the peak", warmup, plan.training.steps,
                                                 percent(first)));
-    const char* name = optimizer_names[static_cast<std::size_t>(plan.optimizer.kind)].data();
+    const char* name = name_of(plan.optimizer.kind).data();
     Finding finding{jumps ? "no-warmup" : "short-warmup",
                     jumps && is_adaptive(plan.optimizer.kind) ? Severity::Warning : Severity::Advice,
                     "warmup",
@@ -65,15 +65,13 @@ void check_batch_rule(const Plan& plan, Sheet& sheet) {
     const bool wrong = (sgd && rule == BatchRule::Sqrt) || (!sgd && rule == BatchRule::Linear);
     // Up to a factor of two the rules differ by less than 1.5.
     if (!wrong || (ratio > 0.5 && ratio < 2))
-        return sheet.fine("batch-rule", fmt::format("{} rule: a peak of {:.3g} for {} tokens a batch",
-                                                    batch_rule_names[static_cast<std::size_t>(rule)],
+        return sheet.fine("batch-rule", fmt::format("{} rule: a peak of {:.3g} for {} tokens a batch", name_of(rule),
                                                     peak_learning_rate(plan), format_short(tokens)));
     const char* better = sgd ? "linear" : "sqrt";
     sheet.found({"batch-rule",
                  Severity::Warning,
                  "batch-rule",
-                 fmt::format("The {} batch rule does not suit {}.", batch_rule_names[static_cast<std::size_t>(rule)],
-                             optimizer_names[static_cast<std::size_t>(plan.optimizer.kind)]),
+                 fmt::format("The {} batch rule does not suit {}.", name_of(rule), name_of(plan.optimizer.kind)),
                  {fmt::format("A batch of {} tokens is {:.3g} times lr.batch_reference: the peak comes out at {:.3g}, "
                               "and by the {} rule at {:.3g}.",
                               format_short(tokens), ratio, peak_learning_rate(plan), better,

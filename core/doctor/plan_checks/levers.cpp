@@ -11,8 +11,8 @@ namespace {
 
 struct Lever {
     const char* item;
-    std::vector<const char*> keys;  ///< settings that begin so
-    std::string used;               ///< how the plan uses it; empty: not
+    std::vector<const char*> keys;  ///< prefixes of the settings that belong to the lever
+    std::string used;               ///< how the plan uses the lever; empty: not at all
 };
 
 std::vector<Lever> levers_of(const Plan& plan) {
@@ -43,7 +43,7 @@ std::vector<Lever> levers_of(const Plan& plan) {
          used(plan.numerics.dtype != Dtype::Fp32, fmt::format("in use: {}", name(dtype_names, plan.numerics.dtype)))}};
 }
 
-/// ZeRO before offload: what also raises the stage is an offload remedy.
+/// ZeRO comes before offload: a remedy that raises the stage and offloads counts as offload.
 bool is_of(const Remedy& remedy, const Lever& lever) {
     const std::string& last = remedy.settings.back();
     const std::string& first = remedy.settings.front();

@@ -10,17 +10,17 @@ namespace plimsoll::doctor {
 namespace {
 
 constexpr auto link_times = "the step-time model (plimsoll validate step-time)";
-/// A choice: halving the links' part of a smaller share wins less than a tenth of a step.
+/// A choice: where links take less than this share, halving their time wins less than a tenth of a step.
 constexpr double much_on_links = 0.2;
-/// Half of what four micro-batches a stage leave to many stages, (p - 1) / (4 p + p - 1) < 1/5 (Huang et al.
-/// 2019, 2.3).
+/// Half of the bubble that four micro-batches a stage leave with many stages, (p - 1) / (4 p + p - 1) < 1/5 (Huang et
+/// al. 2019, 2.3).
 constexpr double large_bubble = 0.1;
 
 using LinkSettings = std::vector<std::string>;
 
 std::string rank_settings(const char* key, std::int64_t value) { return fmt::format("layout.{}={}", key, value); }
 
-/// Ranks of one kind become data-parallel ones, at the same global batch where it divides.
+/// Turns ranks of one kind into data-parallel ranks, at the same global batch where it divides.
 void to_data(const Plan& plan, const char* key, std::int64_t now, std::vector<LinkSettings>& all) {
     const Layout& l = plan.layout;
     for (const std::int64_t times : {2, 4, 8}) {
@@ -92,7 +92,7 @@ void check_communication(const PlanFacts& facts, Sheet& sheet) {
     sheet.found(std::move(finding));
 }
 
-/// Buckets go off as the backward fills them: with few, most of the way is behind the last layer.
+/// Buckets are sent as the backward fills them: with few buckets, most of the transfer comes after the last layer.
 void check_overlap(const PlanFacts& facts, Sheet& sheet) {
     const Layout& l = facts.plan.layout;
     if (l.dp * l.cp == 1) return sheet.fine("overlap", "no gradients travel");
@@ -188,7 +188,7 @@ void check_bubble(const PlanFacts& facts, Sheet& sheet) {
         fmt::format("{} of a step is pipeline bubble.", percent(bubble)),
         {fmt::format("{} micro-batches over {} stages under {}: filling and draining the pipeline is behind no work. "
                      "More micro-batches a stage, or a schedule that fills sooner, leave less of it.",
-                     l.accumulation, l.pp, schedule_names[static_cast<std::size_t>(l.schedule)])},
+                     l.accumulation, l.pp, name_of(l.schedule))},
         {},
         "Narayanan et al. 2021; Qi et al. 2024; the step-time model"};
     add_changes(facts, fastest(facts, others, 3), finding);

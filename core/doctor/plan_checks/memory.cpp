@@ -54,8 +54,7 @@ void check_memory(const PlanFacts& facts, Sheet& sheet) {
         if (facts.remedies.set) finding.changes.push_back(change_of(facts, *facts.remedies.set));
         if (!facts.remedies.set)
             finding.evidence.push_back(
-                fmt::format("With all changes that help it still needs {}: take more or larger "
-                            "GPUs.",
+                fmt::format("With all changes that help it still needs {}: take more or larger GPUs.",
                             format_bytes(facts.remedies.least)));
     }
     for (const Remedy& remedy : facts.remedies.changes) {
@@ -63,7 +62,7 @@ void check_memory(const PlanFacts& facts, Sheet& sheet) {
         const bool enough = fits ? risk_of(facts, remedy.total) <= narrow : remedy.fits;
         if (enough) finding.changes.push_back(change_of(facts, remedy));
     }
-    // Where no single one is enough, those that save most for their time.
+    // Where no single change is enough, the changes that save most for their time.
     for (const Remedy& remedy : facts.remedies.changes) {
         if (finding.changes.size() >= 2) break;
         finding.changes.push_back(change_of(facts, remedy));

@@ -8,17 +8,17 @@ namespace plimsoll::doctor {
 namespace {
 
 bool has_bf16(const Cluster& cluster) {
-    if (cluster.gpu == "cpu") return true;
+    if (cluster.on_cpu()) return true;
     const auto gpu = find_gpu(cluster.gpu);
     return gpu && gpu->bf16_tflops > 0;
 }
 
 void check_half_precision(const Plan& plan, Sheet& sheet) {
     const bool bf16 = has_bf16(plan.cluster);
-    const char* where = plan.cluster.gpu == "cpu" ? "a CPU" : plan.cluster.gpu.c_str();
+    const char* where = plan.cluster.on_cpu() ? "a CPU" : plan.cluster.gpu.c_str();
     if (plan.numerics.dtype != Dtype::Fp16)
         return sheet.fine("half-precision", fmt::format("{} has the range of fp32 and needs no loss scale",
-                                                        dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]));
+                                                        name_of(plan.numerics.dtype)));
     if (!bf16) return sheet.fine("half-precision", fmt::format("{} has no bf16 units: fp16 with a loss scale", where));
     Finding finding{
         "fp16-where-bf16-is",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer and its settings beside the batch and the length of the run.
+// The optimizer's settings, judged by the batch and the length of the run.
 #include "core/control/batch_rules.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 
@@ -7,7 +7,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-/// Beta2 of 0.999 averages over a thousand updates; a run that is short has no later jump to lag behind.
+/// Beta2 of 0.999 averages over a thousand updates; a short run has no late jump that the average could lag behind.
 constexpr std::int64_t long_run = 50'000;
 /// Updates below which weights have hardly grown.
 constexpr std::int64_t decay_matters = 1000;
@@ -39,7 +39,7 @@ void check_optimizer(const Plan& plan, Sheet& sheet) {
     const Optimizer& optimizer = plan.optimizer;
     const double tokens = tokens_per_batch(plan);
     const bool large = tokens > batch_rule_switch;
-    const auto name = optimizer_names[static_cast<std::size_t>(optimizer.kind)];
+    const auto name = name_of(optimizer.kind);
     if (optimizer.kind == OptimizerKind::Lamb && !optimizer.always_adapt)
         sheet.found({"lamb-adapts-partly",
                      Severity::Advice,

@@ -24,7 +24,7 @@ void check_links(const PlanFacts& facts, Sheet& sheet);
 /// guard, checkpoints.
 void check_upkeep(const Plan& plan, Sheet& sheet);
 
-/// Of the sentence "half the learning rate" and its like: the setting with three significant digits.
+/// The setting of optimizer.lr to `factor` times its value, with three significant digits.
 std::string lr_setting(const Plan& plan, double factor);
 /// The changes that make an unstable run stabler: half the rate, a longer warmup, a guard that acts.
 std::vector<FindingChange> calming_changes(const Plan& plan);

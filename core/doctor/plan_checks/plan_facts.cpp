@@ -8,6 +8,8 @@
 #include "core/doctor/findings/sheet.h"
 #include "core/frameworks/error_model.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/remedies/find_remedies.h"
 #include "core/step_time/calibration_file.h"
 #include "core/step_time/step_timer.h"
 
@@ -26,9 +28,8 @@ double tokens(const Plan& plan) {
 Result<PlanFacts> facts_of(const Plan& plan) {
     PlanFacts facts;
     facts.plan = plan;
-    auto memory = estimate_memory(plan);
-    if (!memory) return tl::unexpected(memory.error());
-    facts.memory = *std::move(memory);
+    PLIMSOLL_TRY(auto memory, estimate_memory(plan));
+    facts.memory = std::move(memory);
     facts.remedies = find_remedies(plan, facts.memory);
     auto hardware = hardware_of(plan.cluster, plan.numerics.dtype);
     std::error_code ignored;

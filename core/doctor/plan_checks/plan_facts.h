@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks of a plan ask for again and again: its memory, what would change that, and its step's time.
+// Facts that several checks of a plan need: its memory, its remedies, and its step's time.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@
 
 namespace plimsoll::doctor {
 
-/// Below this share of a step a change is not told: the predictions' own median error is 4 % (README, step times).
+/// Changes that win less than this share of a step are not reported: the predictions' own median error is 4 %
+/// (docs/planner.md).
 inline constexpr double worth_telling = 0.05;
 
 struct PlanFacts {
@@ -25,7 +26,7 @@ struct PlanFacts {
     StepTime time;  ///< of the plan, where the hardware is known
 
     Bytes total() const { return memory.fullest().total(); }
-    bool on_gpu() const { return plan.cluster.gpu != "cpu"; }
+    bool on_gpu() const { return !plan.cluster.on_cpu(); }
 };
 
 /// The plan has to be possible. Error where its GPU is not known.
@@ -36,7 +37,7 @@ struct Variant {
     std::vector<std::string> settings;
     Bytes total = 0;    ///< its fullest rank
     double faster = 0;  ///< throughput in tokens a second / the plan's - 1
-    bool safe = false;  ///< it fits, with 5 of 100 such plans at most running out of memory
+    bool safe = false;  ///< Nothing where the changed plan is impossible or the hardware's speed is not known.
 };
 /// Nothing where the change is impossible or the hardware's speed is not known.
 std::optional<Variant> variant_of(const PlanFacts& facts, const std::vector<std::string>& settings);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a step's time goes that could be saved on each rank: micro-batch, recomputation, attention, dtype.
+// Parts of a step's time that each rank could save: micro-batch, recomputation, attention, dtype.
 #include <cmath>
 
 #include "core/doctor/plan_checks/plan_checks.h"
@@ -76,9 +76,9 @@ void check_recomputation(const PlanFacts& facts, Sheet& sheet) {
     const double again = facts.time.of(TimePart::Recompute) / facts.time.total();
     const auto winners = fastest(facts, less);
     if (winners.empty())
-        return sheet.fine("recompute-needed", fmt::format("{} of a step computes again, and less does not fit or wins "
-                                                          "nothing",
-                                                          percent(again)));
+        return sheet.fine(
+            "recompute-needed",
+            fmt::format("{} of a step computes again, and less does not fit or wins nothing", percent(again)));
     Finding finding{"needless-recomputation",
                     Severity::Advice,
                     "recompute-needed",

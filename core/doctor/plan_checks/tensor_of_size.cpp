@@ -12,7 +12,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-/// Sizes of hostile plans stay below what int64 holds.
+/// The product, capped so that sizes of hostile plans fit into int64.
 Bytes product(std::initializer_list<std::int64_t> factors) {
     double size = 1;
     for (const std::int64_t factor : factors) size *= static_cast<double>(std::max<std::int64_t>(factor, 0));
@@ -27,7 +27,7 @@ std::vector<TensorSize> tensor_sizes(const Plan& plan) {
     const std::int64_t e = bytes_of(plan.numerics.dtype), b = l.micro_batch;
     const std::int64_t s = plan.data.sequence_length / std::max<std::int64_t>(l.cp, 1);
     const std::int64_t t = std::max<std::int64_t>(l.tp, 1), f = m.ffn_hidden_size / t;
-    const auto dtype = dtype_names[static_cast<std::size_t>(plan.numerics.dtype)];
+    const auto dtype = name_of(plan.numerics.dtype);
     const ParameterCounts count = count_parameters(m);
     const std::int64_t stage_layers = (m.num_layers + l.pp - 1) / std::max<std::int64_t>(l.pp, 1);
     const std::int64_t stage = count.layer / t * stage_layers + count.input_embedding / t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensor of a plan a failed allocation was for, by its size.
+// The tensor of a plan that a failed allocation was for, found by its size.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct TensorSize {
     std::string what;  ///< "the logits in fp32 (b x s x vocabulary)"
     Bytes bytes = 0;
 };
-/// What a rank of the plan allocates in one piece, by name, largest first.
+/// Tensors that a rank of the plan allocates in one piece, by name, largest first.
 std::vector<TensorSize> tensor_sizes(const Plan& plan);
 
 /// The nearest of tensor_sizes() within 1 % (messages of CUDA have two decimals); nothing where none is.

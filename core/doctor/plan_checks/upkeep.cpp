@@ -6,7 +6,7 @@ namespace plimsoll::doctor {
 
 namespace {
 
-/// A run of fewer steps is as soon started again.
+/// A run of fewer steps is quickly repeated from the start.
 constexpr std::int64_t worth_saving = 1000;
 
 void check_guard(const Plan& plan, Sheet& sheet) {
@@ -31,9 +31,8 @@ void check_guard(const Plan& plan, Sheet& sheet) {
                              {{"guard.every=1", "guard.clip=true", "guard.rollback=true"},
                               "and where they go on the run goes back to a checkpoint without their batches"}},
                             "gradient guard, core/control"});
-    sheet.fine("guard",
-               fmt::format("{}, one step in {}{}", guard_detector_names[static_cast<std::size_t>(guard.detector)],
-                           guard.every, acts ? "" : "; it tells only"));
+    sheet.fine("guard", fmt::format("{}, one step in {}{}", name_of(guard.detector), guard.every,
+                                    acts ? "" : "; it tells only"));
 }
 
 void check_checkpoints(const Plan& plan, Sheet& sheet) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/run/dry_run_process.h"
 #include "core/run/supervisor.h"
@@ -15,10 +16,10 @@ namespace {
 
 constexpr std::size_t shown = 3;
 
-/// Op, category and phase of blocks that are alike, over all layers.
+/// Op, category and phase of equal blocks, over all layers.
 using Block = std::array<std::string, 3>;
 
-/// Throws Json::exception where the report is another.
+/// Throws Json::exception where the report is of another form.
 std::vector<std::string> words_of(const Json& rank) {
     std::map<Block, std::pair<Bytes, std::int64_t>> blocks;  // bytes and layers
     for (const Json& each : rank.at("standing")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations' tensors stand at a rank's peak, by a dry run of the engine.
+// The operations whose tensors make up a rank's peak, by a dry run of the engine.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace plimsoll::doctor {
 
-/// Sentences with the phase of the peak and the ops that allocated most of what stands there. Empty where this build
-/// has no engine or the plan cannot be taken dry. Starts a process, which takes up to some seconds.
+/// Sentences with the phase of the peak and the ops that allocated most of the memory at the peak. Empty where this
+/// build has no engine or no dry run of the plan is possible. Starts a process, which takes up to some seconds.
 std::vector<std::string> dry_run_peak(const Plan& plan, int rank);
 
 }  // namespace plimsoll::doctor

@@ -13,7 +13,8 @@ namespace plimsoll::doctor {
 namespace {
 
 constexpr std::size_t most_changes = 4;
-/// A rank that takes a tenth more than estimated is beyond the estimates' own error (README: 1.3 % on CPUs, 3 % else).
+/// A rank that takes a tenth more than estimated is beyond the estimates' own error (docs/estimate.md: 1.8 % on CPUs,
+/// 3 % else).
 constexpr double much_over = 1.1;
 
 bool says_memory(const std::string& words) {
@@ -29,14 +30,14 @@ const Event* own_words(const RunFacts& run) {
     return nullptr;
 }
 
-/// Of "Rank 3: …" and "rank 3 ended …".
+/// The rank in "Rank 3: …" or "rank 3 ended …".
 int rank_in(const std::string& words) {
     const auto at = words.find("ank ");
     const int rank = at == std::string::npos ? 0 : std::atoi(words.c_str() + at + 4);
     return std::clamp(rank, 0, 1 << 20);
 }
 
-/// Where the others stood: "during the all-reduce of …".
+/// The place where the other ranks waited: "during the all-reduce of …".
 std::string where_others_waited(const RunFacts& run) {
     for (const Event* event : run.events("error")) {
         const auto from = event->sentence.find("during ");
@@ -90,7 +91,7 @@ void tell_plan(const PlanFacts& plan, Finding& finding) {
                         remedy.reason)};
     };
     if (plan.remedies.set) finding.changes.push_back(change_of(*plan.remedies.set));
-    // What saves too little is no answer to a rank that ran out; what rounds otherwise comes last.
+    // A change that saves too little does not help a rank that ran out of memory; changes of the rounding come last.
     for (const bool exact : {true, false})
         for (const Remedy& remedy : plan.remedies.changes)
             if (remedy.exact == exact && finding.changes.size() < most_changes && remedy.saves * 20 >= fullest.total())

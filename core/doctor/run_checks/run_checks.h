@@ -20,7 +20,7 @@ void check_run_rate(const RunFacts& run, Sheet& sheet);
 void check_run_speed(const RunFacts& run, const PlanFacts* plan, Sheet& sheet);
 /// straggler.
 void check_straggler(const RunFacts& run, Sheet& sheet);
-/// ended, rollbacks; after the others, since what they explain needs no line of its own.
+/// ended, rollbacks. Comes after the other checks: an end that they have explained needs no finding of its own.
 void check_run_end(const RunFacts& run, bool explained, Sheet& sheet);
 
 /// Whether the run failed for want of memory.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the run stands, and whether it had to go back.
+// The state of the run, and whether it had to roll back.
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
 
 namespace plimsoll::doctor {
 
 void check_run_end(const RunFacts& run, bool explained, Sheet& sheet) {
-    const auto status = run_status_names[static_cast<std::size_t>(run.state.status)];
+    const auto status = name_of(run.state.status);
     if (run.failed() && !explained)
         sheet.found({"failed",
                      Severity::Error,

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/median.h"
 #include "core/control/robust_window.h"
 
 namespace plimsoll::doctor {
 
 Result<RunFacts> read_run(const RunFolder& run) {
-    auto plan = run.plan();
-    if (!plan) return tl::unexpected(plan.error());
-    auto state = run.state();
-    if (!state) return tl::unexpected(state.error());
-    RunFacts facts{run, *std::move(plan), *std::move(state), run.live(), RunTelemetry(run)};
+    PLIMSOLL_TRY(auto plan, run.plan());
+    PLIMSOLL_TRY(auto state, run.state());
+    RunFacts facts{run, std::move(plan), std::move(state), run.live(), RunTelemetry(run)};
     while (facts.telemetry.poll(64 * MiB)) {
     }
     return facts;

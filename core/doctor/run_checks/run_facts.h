@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's plan, state and records, as the checks of a run ask for them. Records may say anything: what is not of the
-// kind that is expected is passed over.
+// A run's plan, state and records, as the checks of a run need them. Records may hold anything: entries of an
+// unexpected kind are passed over.
 #pragma once
 
 #include <optional>
@@ -26,12 +26,12 @@ struct RunFacts {
     RunTelemetry telemetry;
 
     const SeriesStore& store() const { return telemetry.series(); }
-    /// The main line: branches that a rollback left are not in it.
+    /// The main line of the series, without branches that a rollback abandoned.
     Curve curve(const std::string& name, int rank = 0) const;
     std::vector<const Event*> events(std::string_view kind) const;
     bool failed() const { return state.status == RunStatus::Failed; }
     std::uint64_t last_step() const { return store().last_step(); }
-    /// The run failed with words that say one of these.
+    /// Whether the run failed with a sentence that contains one of `words`.
     bool failed_with(std::initializer_list<std::string_view> words) const;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/median.h"
 #include "core/control/robust_window.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
@@ -22,7 +23,7 @@ struct LayerNorms {
     std::vector<std::string> names;
 };
 
-/// Of the last half of the samples: what was at the start may have been outgrown.
+/// Norms of the last half of the samples, since early trouble may be over.
 LayerNorms recent_norms(const RunFacts& run) {
     LayerNorms all;
     const std::string prefix = series::layer_norm_prefix;
@@ -49,7 +50,7 @@ struct Odd {
     std::uint64_t step = 0;
 };
 
-/// Layers that are so in every recent sample.
+/// Layers that are odd in every recent sample.
 std::vector<Odd> odd_layers(const LayerNorms& norms, const std::function<bool(double norm, double middle)>& is_odd) {
     std::vector<Odd> all;
     for (const std::string& name : norms.names) {

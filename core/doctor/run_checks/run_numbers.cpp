@@ -149,7 +149,7 @@ void check_loss_scale(const RunFacts& run, Sheet& sheet) {
     if (numerics.loss_scale > 0) return sheet.fine("loss-scale", fmt::format("static at {:g}", numerics.loss_scale));
     const Curve scale = run.curve(series::loss_scale);
     if (scale.size() == 0) return sheet.unknown("loss-scale", "no step was recorded");
-    // PyTorch's has no minimum: below 1 it makes gradients smaller than they are.
+    // PyTorch's scale has no minimum; below 1 it makes gradients smaller than they are.
     const double least = numerics.loss_scale_policy == LossScalePolicy::PyTorch ? 1 : numerics.min_loss_scale;
     std::size_t stuck = 0;
     while (stuck < scale.size() && scale.values[scale.size() - 1 - stuck] <= least) ++stuck;

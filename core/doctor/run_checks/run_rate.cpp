@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the learning rate suits the run: what loss and gradient norm did while it was near its peak.
+// Whether the learning rate suits the run: the behaviour of loss and gradient norm while the rate was near its peak.
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/median.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/control/robust_window.h"
@@ -23,16 +24,16 @@ constexpr double norm_grew = 4;
 /// Of normal scatter one sample in 741 lies 3 deviations up; ten times as many are too many.
 constexpr double many_spikes = 0.0135;
 constexpr std::size_t least_spikes = 3;
-constexpr double always_clipped = 0.9;   ///< what is left passes by chance
+constexpr double always_clipped = 0.9;   ///< the remaining tenth passes by chance
 constexpr double hardly_learned = 0.01;  ///< of the first loss, in a hundred steps and more
-constexpr double val_rose = 1.02;        ///< beyond what one validation differs from the next
+constexpr double val_rose = 1.02;        ///< beyond the difference between one validation and the next
 
 /// Medians over windows of equal length, and how far single steps lie from them.
 struct Windows {
     std::vector<double> medians;
     std::vector<std::uint64_t> ends;  ///< last step of each
     std::size_t length = 0;
-    double scatter = 0;  ///< of a median, as a standard deviation
+    double scatter = 0;  ///< standard deviation of a median
 };
 
 Windows windows_of(const Curve& curve, std::size_t end) {
@@ -45,7 +46,7 @@ Windows windows_of(const Curve& curve, std::size_t end) {
         all.ends.push_back(curve.steps[begin + all.length - 1]);
         for (std::size_t i = begin; i < begin + all.length; ++i) off.push_back(std::abs(curve.values[i] - middle));
     }
-    // 1.4826 MAD is a standard deviation, and a median's is 1.25 times a mean's.
+    // 1.4826 MAD is a standard deviation, and the deviation of a median is 1.25 times a mean's.
     all.scatter = 1.25 * 1.4826 * median(off) / std::sqrt(static_cast<double>(all.length));
     return all;
 }
@@ -124,7 +125,7 @@ void check_too_low(const RunFacts& run, const Curve& loss, Sheet& sheet) {
     const double fell = 1 - last / first;
     const std::string words =
         fmt::format("the loss went from {:.3f} to {:.3f} in {}", first, last, steps_count(loss.size()));
-    // A run from given weights has little to fall.
+    // A run that starts from given weights has little room for its loss to fall.
     if (fell > hardly_learned || fell < -hardly_learned || !run.plan.model.weights.empty())
         return sheet.fine("lr-too-low", words);
     sheet.found({"lr-too-low",

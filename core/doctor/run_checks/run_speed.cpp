@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long steps took: beside the prediction, over time, and what went on beside them.
+// How long steps took: compared with the prediction, over time, and with the pauses between them.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -11,11 +11,11 @@ namespace plimsoll::doctor {
 
 namespace {
 
-constexpr std::size_t first_steps = 5;  ///< in which allocators, caches and kernels settle
+constexpr std::size_t first_steps = 5;  ///< steps in which allocators, caches and kernels settle
 constexpr std::size_t least_speed_steps = 40;
 /// Quarters of short runs on two cores that others use as well differed by up to 16 %.
 constexpr double slowed_to = 0.8;
-/// The model's own error is 4 to 8 % (README): half as much again is beyond it.
+/// The model's own error is 4 to 8 % (docs/planner.md): half as much again is beyond it.
 constexpr double much_slower = 1.5;
 constexpr double much_data = 0.05;    ///< a choice: a twentieth is more than any data loading should take
 constexpr double much_waiting = 0.3;  ///< a choice: with overlap the usual layouts stay below it
@@ -40,7 +40,7 @@ void check_throughput(const RunFacts& run, Sheet& sheet) {
                     {words + "."},
                     {},
                     "tokens_per_second of the run"};
-    // The first window that is slow, to be laid beside what the machine did then.
+    // The first slow window, to be compared with the machine's other work at that time.
     const std::size_t window = std::max<std::size_t>(5, rate.size() / 20);
     for (std::size_t at = first_steps; at + window <= rate.size(); at += window)
         if (median_of(rate, at, at + window) < slowed_to * first) {
@@ -77,7 +77,8 @@ void check_predicted(const RunFacts& run, const PlanFacts* plan, Sheet& sheet) {
                  plan->hardware->source});
 }
 
-/// Share of a step's time on the rank that has the most of it, or the least; nothing where it is not recorded.
+/// Share of a step's time on the rank that has the highest share, or the lowest; nothing where the share is not
+/// recorded.
 std::optional<double> share_of_step(const RunFacts& run, const char* name, bool most) {
     std::optional<double> share;
     const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
@@ -110,7 +111,7 @@ void check_data(const RunFacts& run, Sheet& sheet) {
                  "data_time and step_time of the run"});
 }
 
-/// What the rank that waits least waits is what the links cost; what others wait beyond it is for slower ranks.
+/// The wait of the rank that waits least is the cost of the links; longer waits are for slower ranks.
 void check_waits(const RunFacts& run, Sheet& sheet) {
     if (run.plan.layout.world_size() == 1) return;
     const auto least = share_of_step(run, series::wait_time, false), most = share_of_step(run, series::wait_time, true);
@@ -138,7 +139,8 @@ void check_waits(const RunFacts& run, Sheet& sheet) {
     sheet.found(std::move(finding));
 }
 
-/// Seconds between the end of a step and the start of the next, and of the steps themselves; restarts are left out.
+/// Seconds between the end of a step and the start of the next, and seconds of the steps themselves; restarts are left
+/// out.
 struct Clock {
     Seconds steps = 0, beside = 0, checkpoints = 0;
 };

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/base/median.h"
 #include "core/control/robust_window.h"
 #include "core/doctor/run_checks/run_checks.h"
 #include "core/run/measured_pipeline.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll::doctor {
 
@@ -17,7 +20,7 @@ constexpr std::size_t recent = 50;
 constexpr std::size_t least_straggler_steps = 5;
 /// In four runs of two ranks on busy cores their medians lay within 1.5 % of one another.
 constexpr double slower_in_steps = 1.05;
-/// A choice: ranks with the same work differ by what else their machine does.
+/// A choice: the pace of ranks with equal work differs by their machines' other load.
 constexpr double slower_in_own_time = 1.25;
 constexpr Seconds least_difference = 1e-3;  ///< below which no step is worth a look
 /// Stages are compared by their share of the FLOPs, which leaves out what no product does: a wide margin.
@@ -27,8 +30,8 @@ constexpr int most_pipeline_steps = 5;
 struct Slow {
     int rank = 0;
     Seconds time = 0;
-    Seconds others = 0;  ///< their median
-    double ratio = 0;    ///< to it
+    Seconds others = 0;  ///< median of the other ranks' times
+    double ratio = 0;    ///< time / others
     std::string words;
 };
 
@@ -47,7 +50,7 @@ std::optional<Slow> slowest_of(const std::vector<Seconds>& times, const std::vec
     return Slow{ranks[worst], times[worst], others, times[worst] / others, ""};
 }
 
-/// Of each rank whose `of` gives enough steps the median of the last ones.
+/// For each rank whose series `of` has enough steps: the median of the last steps.
 struct RankTimes {
     RankTimes(const RunFacts& run, const std::function<Curve(int rank)>& of) {
         const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
@@ -64,7 +67,7 @@ struct RankTimes {
     bool of_all = false;
 };
 
-/// By each rank's own step times: they differ where ranks do not wait for one another in each step.
+/// Compares the ranks' own step times, which differ where ranks do not wait for one another in each step.
 std::optional<Slow> slow_by_steps(const RunFacts& run) {
     const RankTimes steps(run, [&](int rank) { return run.curve(series::step_time, rank); });
     auto slow = slowest_of(steps.times, steps.ranks, slower_in_steps);
@@ -74,8 +77,8 @@ std::optional<Slow> slow_by_steps(const RunFacts& run) {
     return slow;
 }
 
-/// By what of its steps each rank did not wait for others: of ranks that end each step together, the slow one waits
-/// least.
+/// Compares the part of its steps that each rank did not wait for others: of ranks that end each step together, the
+/// slow one waits least.
 std::optional<Slow> slow_by_own_time(const RunFacts& run, bool* recorded) {
     const RankTimes own(run, [&](int rank) {
         Curve step = run.curve(series::step_time, rank);
@@ -90,13 +93,13 @@ std::optional<Slow> slow_by_own_time(const RunFacts& run, bool* recorded) {
     auto slow = slowest_of(own.times, own.ranks, slower_in_own_time);
     if (!slow || slow->time - slow->others < least_difference) return std::nullopt;
     slow->words = fmt::format(
-        "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the "
-        "others {}.",
+        "Of its last steps rank {} spent {} on work of its own (median, what it waited for others left out), the others {}.",
         slow->rank, format_seconds(slow->time), format_seconds(slow->others));
     return slow;
 }
 
-/// What a pipeline rank spent on its operations, with what it let its first one's input wait for.
+/// The time that a pipeline rank spent on its operations, plus the delay of its first operation after the input was
+/// ready.
 Seconds own_time(const PipelineSchedule& schedule, const Timeline& timeline, int rank) {
     const auto& ops = timeline.ranks[static_cast<std::size_t>(rank)];
     Seconds own = 0;
@@ -125,7 +128,7 @@ std::vector<double> expected_shares(const Plan& plan, const PipelineSchedule& sc
 
 struct PipelineAnswer {
     std::optional<Slow> slow;
-    int steps = 0;  ///< that were looked at
+    int steps = 0;  ///< number of steps examined
 };
 
 PipelineAnswer slow_by_pipeline(const RunFacts& run) {
@@ -144,7 +147,7 @@ PipelineAnswer slow_by_pipeline(const RunFacts& run) {
             for (int rank = 0; rank < schedule->ranks; ++rank)
                 own[static_cast<std::size_t>(rank)].push_back(own_time(*schedule, *timeline, rank));
         }
-        // The first step is recorded beside the multiples.
+        // The first step is recorded in addition to the multiples.
         step = step > every ? (step - 1) / every * every : 0;
     }
     if (answer.steps == 0) return answer;
@@ -152,7 +155,7 @@ PipelineAnswer slow_by_pipeline(const RunFacts& run) {
     std::vector<int> ranks;
     for (std::size_t rank = 0; rank < own.size(); ++rank) {
         if (shares[rank] <= 0) return answer;
-        // One step in which the system was busy elsewhere is no slow rank.
+        // One step in which the machine was busy elsewhere does not make a rank slow.
         weighed.push_back(median(own[rank]) / shares[rank]);
         ranks.push_back(static_cast<int>(rank));
     }

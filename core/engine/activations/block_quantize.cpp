@@ -8,7 +8,7 @@ namespace plimsoll::engine {
 namespace {
 
 constexpr std::int64_t block = QuantizedBlocks::block;
-/// Numbers taken at once, whole blocks: their fp32 copies stay in cache.
+/// Numbers of whole blocks per pass: their fp32 copies stay in cache.
 constexpr std::int64_t chunk = 1 << 20;
 
 std::int64_t blocks_for(std::int64_t count) { return (count + block - 1) / block; }
@@ -36,10 +36,10 @@ QuantizedBlocks quantize_blocks(const torch::Tensor& flat) {
     for_each_chunk(flat.numel(), [&](std::int64_t begin, std::int64_t length, std::int64_t first, std::int64_t blocks) {
         const torch::Tensor values = as_blocks(flat.narrow(0, begin, length).to(torch::kFloat));
         torch::Tensor scales = values.abs().amax(1, /*keepdim=*/true).div_(127);
-        // Also 0 x NaN is NaN: the whole block is marked.
+        // 0 x NaN is NaN as well: the mark covers the whole block.
         scales.masked_fill_(scales.isfinite().logical_not_(), std::numeric_limits<double>::quiet_NaN());
         result.scales.narrow(0, first, blocks).copy_(scales.squeeze(1));
-        // A scale of 0 or NaN: any code will do, and 0 is one that every number can be cast to.
+        // With a scale of 0 or NaN the code does not matter; 0 is one to which every number can be cast.
         torch::Tensor codes = values.div(scales).round_().clamp_(-127, 127).nan_to_num_(0);
         result.codes.narrow(0, begin, length).copy_(codes.view(-1).narrow(0, 0, length));
     });

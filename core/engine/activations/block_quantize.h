@@ -6,16 +6,16 @@
 
 namespace plimsoll::engine {
 
-/// number = code x scale, with one scale a block of 256 numbers: its largest magnitude / 127. No number is off by more
-/// than half of its block's scale. A block with an infinity or NaN comes back as NaN:
-/// what is broken is not hidden.
+/// number = code x scale, with one scale per block of 256 numbers: the block's largest magnitude / 127. The error of a
+/// number is at most half the scale of its block. A block with an infinity or NaN comes back as NaN: what is broken is
+/// not hidden.
 struct QuantizedBlocks {
     static constexpr std::int64_t block = 256;
     torch::Tensor codes;   ///< int8, [numbers]
     torch::Tensor scales;  ///< fp32, [blocks]
 };
 
-/// Of a flat, contiguous tensor of any floating-point dtype. Beside the result it needs 8 MiB.
+/// Quantizes a flat, contiguous tensor of any floating-point dtype. Needs 8 MiB beside the result.
 QuantizedBlocks quantize_blocks(const torch::Tensor& flat);
 torch::Tensor dequantize_blocks(const QuantizedBlocks& blocks, torch::ScalarType dtype);
 

@@ -19,7 +19,8 @@ namespace {
 using torch::autograd::SavedVariableHooks;
 using Dims = std::vector<std::int64_t>;
 
-/// Numbers in memory at one time. The storage's address cannot be used again while a weak reference to it is held.
+/// Identifies numbers in memory at one time. The storage's address cannot be reused while a weak reference to the
+/// storage is held.
 using Place = std::tuple<const c10::StorageImpl*, std::int64_t, std::int64_t, torch::ScalarType, Dims, Dims>;
 
 Place place_of(const torch::Tensor& saved, const TensorLayout& layout) {
@@ -34,7 +35,7 @@ Place place_of(const torch::Tensor& saved, const TensorLayout& layout) {
 
 }  // namespace
 
-/// The policy and what it has kept.
+/// The policy and the numbers that it keeps.
 class SavedTensors::Keeper {
 public:
     explicit Keeper(const SavedPolicy& policy)
@@ -54,7 +55,7 @@ public:
         return parameters_.find(tensor.storage().unsafeGetStorageImpl()) == parameters_.end();
     }
 
-    /// Null: too small.
+    /// Null for a tensor that is too small.
     std::shared_ptr<const PackedNumbers> keep(const torch::Tensor& tensor, const TensorLayout& layout) {
         if (layout.once().numel() < min_elements_) return nullptr;
         Kept& kept = kept_[place_of(tensor, layout)];
@@ -92,7 +93,7 @@ thread_local SavedTensors::Keeper* current = nullptr;
 
 class Hooks final : public SavedVariableHooks {
 public:
-    /// Called once, right after the hooks are made, by the thread that saves.
+    /// Called once by the saving thread, right after the hooks are made.
     void call_pack_hook(const at::Tensor& tensor) override {
         if (current->applies(tensor)) {
             const TensorLayout layout(tensor.detach());
@@ -100,8 +101,8 @@ public:
             shape_ = layout.shape();
         }
         if (packed_ != nullptr) return;
-        // A node that holds its own output would never be freed. A leaf is held itself, as autograd does, so that who
-        // gives a parameter other memory between forward and backward is followed.
+        // A node that held its own output would never be freed, so the output is detached. A leaf is held itself, as
+        // autograd does, so that new memory of a parameter between forward and backward is seen.
         whole_ = tensor.is_leaf() ? tensor : tensor.detach();
         version_ = tensor._version();
     }
@@ -124,7 +125,8 @@ private:
     std::int64_t version_ = 0;
 };
 
-/// at::SavedTensorDefaultHooks takes Python objects only; the engine is asked first, and this one answers.
+/// at::SavedTensorDefaultHooks takes only Python objects. Autograd asks the engine for hooks first, and this engine
+/// supplies them.
 class HookedEngine final : public torch::autograd::Engine {
 public:
     HookedEngine() = default;

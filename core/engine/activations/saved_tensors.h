@@ -19,14 +19,14 @@ struct SavedPolicy {
     std::vector<torch::Tensor> parameters;
 };
 
-/// While it lives, floating-point tensors that this thread saves for a backward pass are kept by the policy. The
-/// backward pass may come later: it gets them back in their shape, dtype and strides. A tensor that several operations
-/// save, also as views of the same numbers, is kept once. Those that are kept as they are stay under autograd's check
-/// against changes in place; the others hold what they held when they were saved.
+/// While a scope lives, floating-point tensors that this thread saves for a backward pass are kept by the policy. The
+/// backward pass may run later; tensors come back with their shape, dtype and strides. A tensor that several operations
+/// save, also as views of the same numbers, is kept once. Tensors kept as they are stay under autograd's check against
+/// in-place changes; packed tensors keep the values that they had when they were saved.
 ///
 /// In 8 bits, the gradient of a small model with its first weights is off by about 1 % (L2 norm), and with weights ten
-/// times as large by up to 7 %: what softmax makes of the errors grows with the scores. Under recomputation it is the
-/// inputs of the recomputed body that are kept so.
+/// times as large by up to 7 %: what softmax makes of the errors grows with the scores. Under recomputation the inputs
+/// of the recomputed body are kept this way.
 ///
 /// Scopes nest; the inner one counts. Belongs around the layers and not around the loss, whose log-probabilities span
 /// too many orders of magnitude for 8 bits. On a CPU, offload alone changes nothing.

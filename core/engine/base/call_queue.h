@@ -11,8 +11,8 @@
 
 namespace plimsoll::engine {
 
-/// One thread runs the calls in their order. A thread that waits for a call runs what comes before it and the call
-/// itself, if the queue's own thread has not begun: waiting at once then costs no change of threads.
+/// One thread runs the calls in their order. A thread that waits for a call runs the call and those before it itself if
+/// the queue's own thread has not begun them: waiting at once then costs no change of threads.
 class CallQueue {
 public:
     CallQueue() : thread_([this] { serve(); }) {}

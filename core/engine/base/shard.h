@@ -17,7 +17,7 @@ struct Shard {
     std::vector<std::int64_t> whole;                            ///< sizes
     std::int64_t dim = -1;                                      ///< -1: the whole tensor
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  ///< begin and length along `dim`
-    int replicas = 1;                                           ///< tensor-parallel ranks that hold these very values
+    int replicas = 1;                                           ///< tensor-parallel ranks that hold the same values
     /// Each rank's gradient is a part of the sum over all tensor-parallel ranks (what sequence parallelism does to
     /// norms), or over those with the same key-value head.
     enum class Gradient { Whole, PartOverTensor, PartOverSharedHeads } gradient = Gradient::Whole;
@@ -31,16 +31,16 @@ struct Shard {
     void put(const torch::Tensor& part, torch::Tensor& whole_tensor) const;
 };
 
-/// Part `rank` of `ranks` along `dim`: even, or where it does not come out even a last one that is smaller.
+/// Part `rank` of `ranks` along `dim`: equal parts, the last one smaller where the size does not divide.
 Shard shard_along(std::vector<std::int64_t> whole, std::int64_t dim, int rank, int ranks);
 /// A tensor that every one of `ranks` holds.
 Shard replicated(std::vector<std::int64_t> whole, int ranks);
 
 /// Where a parameter is made.
 struct ParameterMemory {
-    /// In fp32 on the CPU, whence it goes where it is trained.
+    /// Dtype and device at first: fp32 on the CPU. The parameter is moved to its training device later.
     torch::TensorOptions options = torch::dtype(torch::kFloat);
-    /// It gets no memory of its own: ZeRO-3 makes it a view of its bucket (data_parallel.h).
+    /// The parameter gets no memory of its own: ZeRO-3 makes the parameter a view of its bucket (data_parallel.h).
     bool later = false;
 };
 
@@ -48,7 +48,7 @@ struct ParameterMemory {
 class ShardedModule : public torch::nn::Module {
 public:
     const std::map<std::string, Shard>& shards() const { return shards_; }
-    /// The parameter is a copy of another rank's, which has this full name.
+    /// Says that the parameter is a copy of another rank's parameter with this full name.
     void mark_copy_of(const std::string& name, std::string full_name) {
         shards_.at(name).copy_of = std::move(full_name);
     }
@@ -61,7 +61,7 @@ private:
     std::map<std::string, Shard> shards_;
 };
 
-/// Shards of all parameters in a module by full name. Every parameter has to be of a ShardedModule.
+/// Shards of all parameters in a module by full name. Every parameter must belong to a ShardedModule.
 std::map<std::string, Shard> shards_of(const torch::nn::Module& module);
 
 }  // namespace plimsoll::engine

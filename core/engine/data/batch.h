@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/data/corpus.h"
+#include "core/data/sample_order.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
@@ -21,7 +22,7 @@ struct Batch {
 /// Entry b of a global batch goes to data-parallel rank b mod n, so any layout trains on the same global batch.
 class BatchSource {
 public:
-    /// The corpus has to outlive it.
+    /// The corpus must outlive the source.
     BatchSource(const Corpus& corpus, const Plan& plan, int rank, int world_size, torch::Device device);
 
     /// Micro-batch `index` of the optimizer step that starts at global sample number `first_sample`.
@@ -29,7 +30,7 @@ public:
 
     /// This rank's share of the validation set: at most 64 sequences, evenly spread, the same ones every time.
     std::vector<Batch> validation() const;
-    /// One that every rank has, whatever its share.
+    /// A validation batch that every rank has, whatever the rank's share.
     Batch any_validation() const;
     /// Sequences of the validation set over all ranks; 0 when the corpus has no validation part.
     std::int64_t validation_sequences() const;

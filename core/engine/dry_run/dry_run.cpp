@@ -23,6 +23,7 @@
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll::engine {
@@ -31,7 +32,7 @@ namespace {
 
 using torch::Tensor;
 
-/// Any factor but 1: gradients are scaled, as they are where the clipping cuts.
+/// Any factor but 1 scales the gradients, as clipping does.
 constexpr double clipped = 0.5;
 
 /// The tokens of one micro-batch, made as BatchSource makes them.
@@ -42,7 +43,7 @@ Batch shapes_of_batch(const Plan& plan) {
             std::vector<std::uint64_t>(static_cast<std::size_t>(rows), 0)};
 }
 
-/// Forward and backward, as TrainLoop takes them.
+/// Forward and backward, in the same way as TrainLoop.
 Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
     const Tensor status = at::empty({step_status_numbers}, torch::dtype(torch::kFloat64).device(torch::kMeta));
     return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
@@ -50,12 +51,12 @@ Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
 
 Result<void> update(const Plan& plan, DistributedModel& model) {
     begin_memory_phase("optimizer");
-    if (const auto norms = model.norms(1); !norms) return tl::unexpected(norms.error());
+    PLIMSOLL_CHECK(model.norms(1));
     return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
 }
 
-/// Leaves behind what later steps find. Optimizer states are there from the start, and how many gradients a weight gets
-/// does not depend on the number of micro-batches: so as few as there can be, and no update.
+/// Leaves the memory that later steps find. Optimizer states exist from the start, and the gradients of a weight do not
+/// depend on the number of micro-batches; so this step has as few as possible, and no update.
 Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     Plan shortest = plan;
     Layout& layout = shortest.layout;
@@ -65,18 +66,16 @@ Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
         layout.accumulation = std::min(layout.accumulation, layout.pp);
     }
     if (!layout.schedule_file.empty()) layout.accumulation = plan.layout.accumulation;
-    const auto schedule = plan_schedule(shortest);
-    if (!schedule) return tl::unexpected(schedule.error());
-    Pipeline pipeline(plan, model, *schedule);
+    PLIMSOLL_TRY(const auto schedule, plan_schedule(shortest));
+    Pipeline pipeline(plan, model, schedule);
     return make_gradients(plan, pipeline);
 }
 
-/// cuBLAS takes its working memory from the caching allocator, once for each thread that multiplies: the one that goes
-/// forward and autograd's. Sizes: PyTorch's defaults, CUBLAS_WORKSPACE_CONFIG :4096:8 from Hopper on, :4096:2:16:8
-/// before.
+/// cuBLAS takes its workspace from the caching allocator, once for each thread that multiplies: the forward thread and
+/// autograd's. Sizes: PyTorch's defaults, CUBLAS_WORKSPACE_CONFIG :4096:8 from Hopper on, :4096:2:16:8 before.
 std::vector<Tensor> cublas_workspaces(const Plan& plan, MemoryRecorder& recorder) {
     const auto gpu = find_gpu(plan.cluster.gpu);
-    if (plan.cluster.gpu == "cpu" || !gpu) return {};
+    if (plan.cluster.on_cpu() || !gpu) return {};
     const bool hopper = std::atof(gpu->compute_capability.c_str()) >= 9;
     const Bytes bytes = hopper ? 32 * MiB : 8 * MiB + 128 * KiB;
     const MemoryScope scope(MemoryCategory::Buffers);
@@ -86,18 +85,16 @@ std::vector<Tensor> cublas_workspaces(const Plan& plan, MemoryRecorder& recorder
 }
 
 Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRecorder& recorder, std::size_t& second) {
-    const auto schedule = plan_schedule(plan);
-    if (!schedule) return tl::unexpected(schedule.error());
+    PLIMSOLL_TRY(const auto schedule, plan_schedule(plan));
     const auto world = counting_collectives(options.rank, static_cast<int>(plan.layout.world_size()));
-    const auto mesh = Mesh::make(plan, *world);
-    if (!mesh) return tl::unexpected(mesh.error());
-    DistributedModel model(plan, **mesh, *schedule, torch::kMeta);
+    PLIMSOLL_TRY(const auto mesh, Mesh::make(plan, *world));
+    DistributedModel model(plan, *mesh, schedule, torch::kMeta);
     if (auto sent = model.broadcast_parameters(); !sent) return sent;
     if (auto made = model.make_optimizer(plan.optimizer); !made) return made;
     recorder.trace().begin_phase("first step");
     const std::vector<Tensor> workspaces = cublas_workspaces(plan, recorder);
     if (auto taken = take_first_step(plan, model); !taken) return taken;
-    Pipeline pipeline(plan, model, *schedule);
+    Pipeline pipeline(plan, model, schedule);
     second = recorder.trace().events().size();
     begin_memory_phase("zero gradients");
     recorder.watch_ops();
@@ -117,16 +114,15 @@ Result<void> check(const Plan& plan, const DryRunOptions& options) {
 }  // namespace
 
 Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
-    if (auto good = check(asked, options); !good) return tl::unexpected(good.error());
+    PLIMSOLL_CHECK(check(asked, options));
     install_meta_allocator();
     install_meta_kernels();
     const auto start = std::chrono::steady_clock::now();
-    const bool cpu = asked.cluster.gpu == "cpu";
+    const bool cpu = asked.cluster.on_cpu();
     Plan plan = asked;
     if (!options.all_micro_batches) {
-        auto enough = enough_micro_batches(asked);
-        if (!enough) return tl::unexpected(enough.error());
-        plan.layout.accumulation = *enough;
+        PLIMSOLL_TRY(auto enough, enough_micro_batches(asked));
+        plan.layout.accumulation = enough;
     }
     if (cpu) at::set_num_threads(static_cast<int>(plan.training.threads));
     const LeaveOutRepeats leave_out;
@@ -137,9 +133,7 @@ Result<DryRunResult> dry_run(const Plan& asked, const DryRunOptions& options) {
     {
         MemoryRecorder recorder(torch::kMeta);
         try {
-            if (auto taken = take_steps(plan, options, recorder, result.step_begin); !taken) {
-                return tl::unexpected(taken.error());
-            }
+            PLIMSOLL_CHECK(take_steps(plan, options, recorder, result.step_begin));
         } catch (const c10::Error& error) {
             return failed("the dry run cannot go through this step: {}", error.what_without_backtrace());
         } catch (const std::exception& error) {

@@ -30,7 +30,7 @@ Json to_json(const DryRunResult& result, std::size_t most) {
         const StandingBlocks& each = timeline.standing[i];
         standing.push_back({{"layer", each.layer},
                             {"op", each.op},
-                            {"category", memory_category_names[static_cast<std::size_t>(each.category)]},
+                            {"category", name_of(each.category)},
                             {"phase", each.phase},
                             {"count", each.count},
                             {"bytes", each.bytes}});

@@ -37,7 +37,7 @@ Bytes kernel_scratch(const char* name, const std::vector<torch::Tensor>& inputs,
     for (const torch::Tensor& input : inputs) {
         real.push_back(at::empty_strided(input.sizes(), input.strides(), input.options().device(torch::kCPU)).zero_());
     }
-    kernel(real);  // what is made once is made now
+    kernel(real);  // memory that is allocated only once is allocated now
     mark_memory();
     const std::vector<torch::Tensor> outputs = kernel(real);
     entry->second = memory_peak_since_mark() - memory_now();

@@ -17,10 +17,10 @@ namespace {
 
 std::atomic<Bytes> host_bytes{0}, host_peak{0};
 
-/// The context of a block: what is told when it goes.
+/// The context of a block, with the recorder that hears of the free.
 struct MetaBlock {
     Bytes bytes = 0;
-    std::uint32_t recorder = 0;  ///< 0: nobody wrote it down
+    std::uint32_t recorder = 0;  ///< 0: no recorder saw the allocation
     std::int32_t block = 0;
     bool host = false;
 };
@@ -63,7 +63,6 @@ void install_meta_allocator() {
     });
 }
 
-Bytes meta_host_bytes() { return host_bytes; }
 Bytes meta_host_peak() { return host_peak; }
 void reset_meta_host_peak() { host_peak = host_bytes.load(); }
 

@@ -11,7 +11,6 @@ namespace plimsoll::engine {
 void install_meta_allocator();
 
 /// Of meta tensors that stand for host memory.
-Bytes meta_host_bytes();
 Bytes meta_host_peak();
 void reset_meta_host_peak();
 

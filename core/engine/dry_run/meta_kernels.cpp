@@ -29,7 +29,7 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
 }
 
 Tensor embedding_dense_backward(const Tensor& gradient, const Tensor& indices, c10::SymInt rows, c10::SymInt, bool) {
-    Tensor sorted;  // CUDA sorts the indices and keeps where they came from
+    Tensor sorted;  // CUDA sorts the indices and keeps their original places
     if (!on_cpu(gradient)) sorted = at::empty({2, indices.numel()}, indices.options());
     return at::empty({rows.expect_int(), gradient.size(-1)}, gradient.options());
 }
@@ -68,7 +68,7 @@ Tensor bincount(const Tensor& self, const OptionalTensor&, c10::SymInt minlength
     return at::empty({minlength.expect_int()}, self.options().dtype(torch::kLong));
 }
 
-/// As many as there can be.
+/// The largest number of rows that the result can have.
 Tensor nonzero(const Tensor& self) { return at::empty({self.numel(), self.dim()}, self.options().dtype(torch::kLong)); }
 
 Tensor one_hot(const Tensor& self, std::int64_t classes) {
@@ -81,7 +81,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, c10::S
                                                      const OptionalTensor&, const OptionalTensor&, double) {
     auto statistics = input.sizes().vec();
     for (std::size_t i = statistics.size() - shape.size(); i < statistics.size(); ++i) statistics[i] = 1;
-    // CUDA keeps them in fp32.
+    // CUDA keeps mean and rstd in fp32.
     const auto options = on_cpu(input) ? input.options() : input.options().dtype(torch::kFloat);
     const Tensor output = at::empty(input.sizes(), input.options());
     return {output, at::empty(statistics, options), at::empty(statistics, options)};
@@ -108,10 +108,10 @@ bool half_on_cpu(const Tensor& tensor) {
     return on_cpu(tensor) && (tensor.scalar_type() == torch::kBFloat16 || tensor.scalar_type() == torch::kHalf);
 }
 
-/// Memory that a kernel has while it runs.
+/// Memory of a kernel while it runs.
 Tensor scratch(Bytes bytes) { return at::empty({bytes}, torch::dtype(torch::kByte).device(torch::kMeta)); }
 
-/// CPU kernels have one dtype for all that they read: what has another is copied first.
+/// CPU kernels read one dtype only: an operand of another dtype is copied first.
 Tensor& add(Tensor& self, const Tensor& other, const at::Scalar& alpha) {
     Tensor copy;
     if (on_cpu(self) && other.dim() > 0 && other.scalar_type() != self.scalar_type()) {
@@ -159,7 +159,7 @@ double attention_multiplications(const Tensor& q, const Tensor& k) {
     return 2 * static_cast<double>(q.numel()) * static_cast<double>(k.size(2));
 }
 
-/// [batch, time, heads, width] seen as [batch, heads, time, width].
+/// [batch, time, heads, width] viewed as [batch, heads, time, width].
 Tensor heads_inside(const Tensor& like) {
     return at::empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.options()).transpose(1, 2);
 }
@@ -259,7 +259,7 @@ void add_kernels(torch::Library& library) {
     library.impl("_scaled_dot_product_flash_attention_for_cpu_backward", &flash_attention_backward);
 }
 
-/// Registering a kernel where LibTorch has one warns; that is what is meant here.
+/// Silences LibTorch's warning about a replaced kernel, since replacing it is intended.
 class Silent final : public c10::WarningHandler {
     void process(const c10::Warning&) override {}
 };

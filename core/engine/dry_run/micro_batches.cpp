@@ -12,14 +12,13 @@ Result<std::int64_t> enough_micro_batches(const Plan& plan) {
     if (layout.pp == 1) return std::min<std::int64_t>(layout.accumulation, 2);
     const bool repeats = layout.schedule == Schedule::OneFOneB || layout.schedule == Schedule::Interleaved;
     if (!layout.schedule_file.empty() || !repeats) return layout.accumulation;
-    const auto all = peaks_in_flight(plan);
-    if (!all) return tl::unexpected(all.error());
+    PLIMSOLL_TRY(const auto all, peaks_in_flight(plan));
     for (const std::int64_t times : {2, 4}) {
         Plan fewer = plan;
         fewer.layout.accumulation = times * layout.pp;
         if (fewer.layout.accumulation >= layout.accumulation) break;
         const auto some = peaks_in_flight(fewer);
-        if (some && *some == *all) return fewer.layout.accumulation;
+        if (some && *some == all) return fewer.layout.accumulation;
     }
     return layout.accumulation;
 }

@@ -37,7 +37,7 @@ torch::Tensor probabilities(const torch::Tensor& q, const torch::Tensor& k, cons
     return attention_dropout(at::softmax(scores, -1), dropout.p, dropout.key, dropout.first_head);
 }
 
-/// p v, which is known.
+/// p v with a known result; only the backward is computed.
 struct KnownProduct : Function<KnownProduct> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& p, const torch::Tensor& v,
                                  const torch::Tensor& known) {
@@ -52,7 +52,7 @@ struct KnownProduct : Function<KnownProduct> {
     }
 };
 
-/// The CPU's flash kernel, whose result and log of sums are known.
+/// The CPU's flash kernel with a known result and log of sums; only the backward is computed.
 struct KnownFlash : Function<KnownFlash> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& q, const torch::Tensor& k,
                                  const torch::Tensor& v, const torch::Tensor& known, const torch::Tensor& log_sum) {
@@ -69,8 +69,8 @@ struct KnownFlash : Function<KnownFlash> {
     }
 };
 
-/// Tensors without memory (a dry run) are never given to a fused kernel, which those that they stand for are: CUDA's
-/// take no fp64, and no grouped heads in fp32.
+/// Whether these tensors take the flash kernel. Tensors without memory (a dry run) stand for tensors on a GPU, whose
+/// kernels take no fp64, and no grouped heads in fp32; PyTorch itself gives them to no fused kernel.
 bool takes_flash_kernel(const torch::Tensor& q, bool grouped) {
     const bool wide = q.scalar_type() == torch::kDouble || (q.scalar_type() == torch::kFloat && grouped);
     return on_cpu(q) || (q.is_meta() && !wide);

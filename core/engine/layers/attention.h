@@ -16,13 +16,13 @@ struct AttentionDropout {
     std::int64_t first_head = 0;  ///< number of the first head in the model
 };
 
-/// softmax(q kᵀ / sqrt(head)) v, each position seeing itself and what came before. q [batch, time, heads, head],
-/// k and v [batch, time, key-value heads, head]: fewer of those is grouped-query attention (Ainslie 2023). Gives
-/// [batch, time, heads · head]. Flash keeps no score matrix (with dropout it does); Eager keeps it.
+/// softmax(q kᵀ / sqrt(head)) v, each position attends to itself and to earlier positions. q [batch, time, heads,
+/// head], k and v [batch, time, key-value heads, head]: fewer of those is grouped-query attention (Ainslie 2023).
+/// Returns [batch, time, heads · head]. Flash keeps no score matrix unless there is dropout; Eager keeps the matrix.
 ///
-/// `replay`, of a body that is recomputed: the first run keeps the result (and the log of the softmax's sums), so that
-/// the second computes no more than its backward asks for: nothing with flash attention on the CPU, the softmax with
-/// eager attention. CUDA's fused kernels run again.
+/// `replay` belongs to a recomputed body. The first run keeps the result (and the log of the softmax sums), so that the
+/// second run computes only what the backward pass needs: nothing for flash attention on the CPU, the softmax for eager
+/// attention. CUDA's fused kernels run again.
 torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Attention kind,
                                const AttentionDropout& dropout, Replay* replay = nullptr);
 

@@ -40,7 +40,7 @@ struct Queue : torch::CustomClassHolder {
 struct DeferrableLinear : Function<DeferrableLinear> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& weight,
                                  bool transposed, const c10::intrusive_ptr<Queue>& queue, bool leave_out) {
-        // A weight that does not train needs no input for its gradient.
+        // A frozen weight needs no input for its gradient.
         ctx->save_for_backward({weight.requires_grad() ? x : torch::Tensor(), weight});
         ctx->saved_data["sizes"] = x.sizes().vec();
         ctx->saved_data["transposed"] = transposed;
@@ -86,7 +86,7 @@ void DeferredWeights::run(std::int64_t key) {
     lists_.erase(found);
     for (auto& product : *list) {
         product();
-        product = nullptr;  // what it held is freed at once
+        product = nullptr;  // frees the product's tensors at once
     }
 }
 

@@ -11,14 +11,15 @@
 
 namespace plimsoll::engine {
 
-/// The products that a stage still owes, one list a backward of a micro-batch. Used by one thread at a time.
+/// Weight-gradient products that a stage has put off, one list per backward of a micro-batch. Used by one thread at a
+/// time.
 class DeferredWeights {
 public:
-    /// From here on linear layers put their weight gradients off, into a list of this number.
+    /// From here on, linear layers put their weight gradients off, into list `key`.
     void begin(std::int64_t key);
     void end() { open_ = nullptr; }
-    /// Computes what was put off under that number, each product straight into its .grad: memory does not grow with
-    /// the number of micro-batches. Hooks on accumulated gradients fire as usual.
+    /// Computes the products of list `key`, each straight into its .grad: memory does not grow with the number of
+    /// micro-batches. Hooks on accumulated gradients fire as usual.
     void run(std::int64_t key);
     bool deferring() const { return open_ != nullptr; }
     void add(std::function<void()> product) { open_->push_back(std::move(product)); }
@@ -29,8 +30,8 @@ private:
 };
 
 /// y = x Wᵀ (weight [out, in]), or with `transposed` y = x W (weight [in, out]); like at::linear without a bias, but
-/// the gradient of the weight goes to `deferred` (null: at once) while that is deferring. `leave_out`: y is not
-/// computed (left_out.h).
+/// the gradient of the weight goes to `deferred` (null: at once) while that is deferring. `leave_out`: y is unread
+/// (unread_result.h) and not computed.
 torch::Tensor deferrable_linear(const torch::Tensor& x, const torch::Tensor& weight, bool transposed,
                                 const std::shared_ptr<DeferredWeights>& deferred, bool leave_out = false);
 

@@ -11,7 +11,7 @@
 
 namespace plimsoll::engine {
 
-/// What the random numbers of one micro-batch in one layer come from.
+/// The seed of the random numbers of one micro-batch in one layer.
 struct DropoutKey {
     std::uint64_t seed = 0;
     std::shared_ptr<const std::vector<std::uint64_t>> samples;  ///< numbers of its sequences in the run
@@ -29,17 +29,19 @@ struct DropoutKey {
 enum class DropoutSite { Embedding, Attention, AttentionOutput, MlpOutput };
 
 /// x [batch, time, hidden] with a share `p` zeroed and the others scaled by 1 / (1 - p). Where x holds only some
-/// positions of the sequence, `positions` ([time] int64) are theirs, of `whole` in all; undefined: all of them.
-/// Keeps a mask for the backward: a byte a number, on the CPU one in the dtype of x. No cost for p = 0.
+/// positions of a sequence of `whole` positions, `positions` ([time] int64) names them; undefined: all positions. A
+/// mask is kept for the backward pass: one byte per number, on the CPU one number in the dtype of x. p = 0 costs
+/// nothing.
 torch::Tensor dropout(const torch::Tensor& x, double p, const DropoutKey& key, DropoutSite site,
                       const torch::Tensor& positions = {}, std::int64_t whole = 0);
 
-/// The same for attention probabilities [batch, heads, time, time]; the first of the heads is number `first_head`.
+/// The same for attention probabilities [batch, heads, time, time]; `first_head` is the model-wide number of the first
+/// head.
 torch::Tensor attention_dropout(const torch::Tensor& x, double p, const DropoutKey& key, std::int64_t first_head);
 
-/// What attention_dropout keeps of the rows `positions` ([rows] int64) of `heads` heads over `whole` keys, as bools
-/// [batch, heads, rows, whole] where `like` lies: for attention that goes through the keys block by block. Each head's
-/// mask is drawn whole, since a rank's part of it is not drawn apart.
+/// The mask of attention_dropout() for rows `positions` ([rows] int64) of `heads` heads over `whole` keys, as bools
+/// [batch, heads, rows, whole] on the device of `like`: for attention that goes through the keys block by block. Each
+/// head's whole mask is drawn, and the rows are taken from it.
 torch::Tensor attention_mask(const torch::Tensor& like, std::int64_t heads, const torch::Tensor& positions,
                              std::int64_t whole, double p, const DropoutKey& key, std::int64_t first_head);
 

@@ -16,7 +16,8 @@ using torch::autograd::tensor_list;
 /// Statistics are kept in fp32, and in fp64 for fp64 inputs.
 torch::Tensor widened(const torch::Tensor& x) { return x.scalar_type() == torch::kDouble ? x : x.to(torch::kFloat); }
 
-/// at::rms_norm on the CPU is a chain of ops that saves five tensors for the backward pass; this saves the input.
+/// at::rms_norm on the CPU is a chain of ops that saves five tensors for the backward pass; this function saves only
+/// the input.
 struct RmsNormFunction : Function<RmsNormFunction> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, const torch::Tensor& weight,
                                  double eps) {
@@ -72,7 +73,7 @@ struct RotaryFunction : Function<RotaryFunction> {
 
 namespace {
 
-/// Ranges of `fused` matrices side by side along one dimension of `size`.
+/// Ranges of a rank in `fused` matrices that lie side by side along one dimension of `size`.
 Shard fused_shard(std::vector<std::int64_t> whole, std::int64_t dim, std::int64_t fused, int rank, int ranks) {
     if (ranks == 1) return replicated(std::move(whole), 1);
     const std::int64_t each = whole[static_cast<std::size_t>(dim)] / fused;
@@ -118,7 +119,8 @@ Shard adapter_shard(const Linear::Shape& s, bool down, const ModelContext& conte
         if (down) low.fused = 1;
         return linear_shard(low, false, context);
     }
-    // What all ranks hold whole: the gradient of each is what its part of the other one makes of it.
+    // All ranks hold this matrix whole. A rank's gradient of it comes from the rank's part of the other matrix, and the
+    // ranks' gradients are summed.
     Shard shard = replicated({low.out, low.in}, context.tp());
     if (context.tp() > 1 && (s.split != MatrixSplit::None || context.sequence_parallel())) {
         shard.gradient = Shard::Gradient::PartOverTensor;
@@ -126,7 +128,7 @@ Shard adapter_shard(const Linear::Shape& s, bool down, const ModelContext& conte
     return shard;
 }
 
-/// One of an adapter's two matrices, with the module that PEFT has around it.
+/// One of an adapter's two matrices, as the module in which PEFT keeps it.
 class LowRank : public ShardedModule {
 public:
     LowRank(Shard shard, const ModelContext& context)
@@ -217,7 +219,7 @@ torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {
 }
 
 Rotary::Table Rotary::table(const torch::Tensor& positions, const torch::Tensor& like) const {
-    // In fp32 throughout, as transformers does: checkpoints of either side then give the same logits.
+    // In fp32 throughout, as in transformers: checkpoints of both give the same logits.
     const auto options = torch::TensorOptions().dtype(torch::kFloat).device(like.device());
     const torch::Tensor exponent = at::arange(0, head_size_, 2, options) / static_cast<double>(head_size_);
     const torch::Tensor frequency = at::pow(theta_, exponent).reciprocal();

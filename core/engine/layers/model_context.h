@@ -19,16 +19,17 @@ struct ModelContext {
     const Mesh* mesh;
     ParameterMemory parameters;
     Recompute recompute = Recompute::None;  ///< of this pipeline stage
-    /// Gradients of matrices wait here under a schedule that splits the backward; null: they come at once.
+    /// Holds back the weight gradients under a schedule that splits the backward pass; null: weight gradients are
+    /// computed at once.
     std::shared_ptr<DeferredWeights> deferred;
-    /// The gradient of the losses that a model adds to its own (routers): loss scale / accumulation.
+    /// Incoming gradient of the side losses (those of routers): loss scale / accumulation.
     std::shared_ptr<double> side_loss_scale = std::make_shared<double>(1);
-    /// Sum of those losses since the loop cleared it, on this rank, weighted as they are in the gradient.
+    /// Sum of this rank's side losses since the loop last cleared the sum, weighted as in the gradient.
     std::shared_ptr<double> side_loss = std::make_shared<double>(0);
-    /// Likewise of the z-loss, which is a mean over this rank's positions.
+    /// The same sum for the z-loss, which is a mean over this rank's positions.
     std::shared_ptr<double> z_loss = std::make_shared<double>(0);
 
-    /// Looks at what each layer gives, or spoils it on purpose.
+    /// Looks at the output of each layer, or corrupts it on purpose.
     std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>();
 
     Collectives& tensor() const { return mesh->tensor(); }

@@ -27,7 +27,7 @@ Tensor exchanged(const Tensor& rows, const Counts& to, const Counts& from, Colle
     return received;
 }
 
-/// Rows to their ranks; the gradients go back the same way.
+/// Sends rows to their experts' ranks; gradients travel back the same way.
 struct Exchange : Function<Exchange> {
     static Tensor forward(AutogradContext* ctx, const Tensor& rows, const Counts& to, const Counts& from,
                           const HeldGroupPointer& group) {
@@ -46,7 +46,7 @@ struct Exchange : Function<Exchange> {
     }
 };
 
-/// The rows that belong to one token, summed. at::index_add would keep `rows` for its backward, which needs none of it.
+/// Sums the rows that belong to one token. at::index_add would keep `rows` for its backward, which does not need them.
 struct SumByToken : Function<SumByToken> {
     static Tensor forward(AutogradContext* ctx, const Tensor& rows, const Tensor& token, std::int64_t tokens) {
         ctx->save_for_backward({token});
@@ -61,7 +61,7 @@ struct Scale : torch::CustomClassHolder {
     std::shared_ptr<double> value;
 };
 
-/// x as it is; in the backward the loss gets its gradient of its own.
+/// Returns x unchanged; in the backward pass `loss` gets a gradient of its own.
 struct AttachLoss : Function<AttachLoss> {
     static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& loss,
                           const c10::intrusive_ptr<Scale>& scale) {
@@ -75,8 +75,8 @@ struct AttachLoss : Function<AttachLoss> {
     }
 };
 
-/// Rows of each expert out of `total`, on the host. In a dry run the tensor has no numbers: there they are those of the
-/// step that is replayed, or even.
+/// Rows of each expert out of `total`, on the host. In a dry run the tensor has no numbers: the counts come from the
+/// replayed step, or are even.
 Counts to_counts(const Tensor& tensor, std::int64_t total, bool from_others = false) {
     RoutingLog* const log = RoutingLog::current();
     if (tensor.is_meta()) {
@@ -94,7 +94,7 @@ Counts to_counts(const Tensor& tensor, std::int64_t total, bool from_others = fa
     return counts;
 }
 
-/// Sums of runs of `length`.
+/// Sums of each `length` neighbouring counts.
 Counts sums_of_runs(const Counts& counts, std::int64_t length) {
     Counts sums;
     for (std::size_t i = 0; i < counts.size(); i += static_cast<std::size_t>(length)) {
@@ -177,7 +177,7 @@ MoeMlp::Routes MoeMlp::route(const torch::Tensor& probabilities) const {
     Routes routes;
     routes.chosen = chosen;
     const Tensor expert = chosen.reshape(-1);
-    Tensor kept;  // undefined: all
+    Tensor kept;  // undefined: all choices are kept
     const double factor = context_.plan->model.capacity_factor;
     if (factor > 0) {
         // Place of each choice in its expert's queue of the sequence: the choices of earlier tokens come first.
@@ -200,7 +200,8 @@ torch::Tensor MoeMlp::side_loss(const torch::Tensor& logits, const torch::Tensor
                                 const torch::Tensor& chosen) const {
     const Model& m = context_.plan->model;
     Tensor loss = at::zeros({}, probabilities.options());
-    // Every tensor-parallel rank computes the same from the gathered probabilities, and their gradients are summed.
+    // Every tensor-parallel rank computes the same loss from the gathered probabilities, and the ranks' gradients are
+    // summed.
     const double share = 1.0 / context_.tp();
     if (m.router_aux_loss > 0) {
         const std::int64_t batch = chosen.size(0);
@@ -222,7 +223,8 @@ torch::Tensor MoeMlp::through_experts(const torch::Tensor& tokens, const Counts&
     std::vector<Tensor> outputs;
     std::int64_t at = 0;
     for (std::size_t i = 0; i < own_.size(); ++i) {
-        // Also without a token: its gradients are then zeros and come on every rank, so that all of them reduce alike.
+        // An expert without tokens computes too: its gradients are then zeros and exist on every rank, so that all
+        // ranks reduce alike.
         outputs.push_back(own_[i]->forward(tokens.narrow(0, at, per_expert[i])));
         at += per_expert[i];
     }
@@ -243,7 +245,7 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
     if (n == 1) {
         outputs = through_experts(tokens, routes.per_expert);
     } else {
-        // How many rows come from each rank for each of the experts here.
+        // Rows from each rank for each expert on this rank.
         Tensor mine = torch::tensor(routes.per_expert, torch::kInt64).to(x.device());
         Tensor theirs = at::empty_like(mine);
         const Counts even(static_cast<std::size_t>(n), each);

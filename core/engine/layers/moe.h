@@ -21,12 +21,13 @@ private:
     std::shared_ptr<Linear> w1_, w2_, w3_;
 };
 
-/// Each token goes through the experts_per_token experts that its router likes best, weighted by the softmax over the
-/// experts, normalized to 1 over the chosen ones. Ranks of an expert-parallel group hold experts in order, as many
-/// each; tokens travel to them and back by all-to-all.
+/// Each token goes through the experts_per_token experts with the largest router probabilities. The weights are the
+/// softmax over the experts, normalized to 1 over the chosen experts. Ranks of an expert-parallel group hold equal
+/// numbers of experts, in order; tokens travel to the experts and back by all-to-all.
 ///
 /// Without a capacity factor no token is dropped. With one, an expert takes from each sequence at most
-/// ceil(factor · time · chosen / experts) tokens, first come first served; what is over passes by on the residual.
+/// ceil(factor · time · chosen / experts) tokens, first come, first served; surplus tokens skip the experts and keep
+/// their residual.
 ///
 /// Two losses join the model's own while training; both are means over sequences, so that no layout changes them:
 ///     load balance   router_aux_loss · Σ_e f_e P_e, of each sequence f_e = experts / (chosen · time) · (tokens that
@@ -35,7 +36,7 @@ private:
 class MoeMlp : public ShardedModule {
 public:
     explicit MoeMlp(const ModelContext& context);
-    /// x [batch, time, hidden] or this rank's part of the time.
+    /// x [batch, time, hidden], or this rank's part of the time dimension.
     torch::Tensor forward(const torch::Tensor& x) const;
 
 private:

@@ -11,15 +11,15 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
-/// What a node keeps beside tensors.
+/// State of a node that is no tensor.
 struct Kept : torch::CustomClassHolder {
     ReplayedBody body;
     std::size_t inputs = 0;
 };
 
 struct RecomputeFunction : Function<RecomputeFunction> {
-    /// `path` is an empty tensor that requires a gradient: without it the node would be left out where no input does
-    /// (a frozen embedding), and the parameters inside would never get theirs.
+    /// `path` is an empty tensor that requires a gradient. Without it autograd makes no node where no input requires a
+    /// gradient (a frozen embedding), and the parameters inside the body never get theirs.
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& path, at::TensorList inputs,
                                  const c10::intrusive_ptr<Kept>& kept) {
         Replay first;

@@ -10,19 +10,19 @@
 
 namespace plimsoll::engine {
 
-/// What a recomputed body keeps of its first run beside its inputs, and finds in the second: results that are dear to
-/// compute and small to hold, in the order in which they come.
+/// Results that a recomputed body keeps from its first run beside its inputs and reads in its second run: expensive to
+/// compute, small to hold, in the order of computation.
 class Replay {
 public:
     /// The first run.
     Replay() = default;
-    /// The second, with what the first one kept.
+    /// The second run, with the results that the first run kept.
     explicit Replay(std::vector<torch::Tensor> kept) : kept_(std::move(kept)), second_(true) {}
 
     bool second() const { return second_; }
-    /// In the first run.
+    /// Keeps a result; for the first run.
     void keep(const torch::Tensor& tensor) { kept_.push_back(tensor); }
-    /// In the second one.
+    /// The next kept result; for the second run.
     torch::Tensor next() { return kept_.at(next_++); }
     const std::vector<torch::Tensor>& kept() const { return kept_; }
 
@@ -35,13 +35,13 @@ private:
 using RecomputedBody = std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs)>;
 using ReplayedBody = std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs, Replay& replay)>;
 
-/// body(inputs), of which only `inputs` are kept for the backward pass. There the body runs again with gradients on:
-/// those of the parameters that it uses are accumulated as in any backward pass, hooks included. The body must own
-/// what it captures and come to the same values again: dropout does, by its key (core/engine/layers/dropout.h).
+/// body(inputs), of which only `inputs` are kept for the backward pass. The backward pass runs the body again with
+/// gradients on; parameter gradients are accumulated as in any backward pass, hooks included. The body must own what it
+/// captures and must compute the same values again: dropout does so by its key (core/engine/layers/dropout.h).
 torch::Tensor recompute(RecomputedBody body, std::vector<torch::Tensor> inputs);
 
-/// The same of a body that also keeps what it says. What its second run gives is not read, only gone backwards through:
-/// it may be left out (core/engine/layers/unread_result.h).
+/// The same for a body that also keeps results of its own choice. The output of its second run is unread
+/// (core/engine/layers/unread_result.h) and may stay uncomputed: only gradients pass through it.
 torch::Tensor recompute(ReplayedBody body, std::vector<torch::Tensor> inputs);
 
 }  // namespace plimsoll::engine

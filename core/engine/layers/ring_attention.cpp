@@ -29,7 +29,7 @@ Tensor ungrouped(const Tensor& x) { return x.flatten(1, 2).transpose(1, 2).conti
 /// The pieces of the sequence that a rank holds, in the order in which its tensors hold them.
 std::array<int, 2> pieces_of(int rank, int ranks) { return {rank, 2 * ranks - 1 - rank}; }
 
-/// Everybody's tensor goes to the next rank.
+/// Sends each rank's tensor to the next rank.
 class Shift {
 public:
     Shift(Collectives& ranks, const Tensor& out, int tag) : out_(out.contiguous()), in_(at::empty_like(out_)) {
@@ -48,7 +48,7 @@ private:
     std::shared_ptr<Work> receive_, send_;
 };
 
-/// One piece of the queries against one piece of the keys: is there anything to see, and is it the diagonal?
+/// What the mask leaves of one piece of the queries against one piece of the keys.
 enum class Sight { None, Causal, All };
 Sight sight(int query_piece, int key_piece) {
     if (key_piece > query_piece) return Sight::None;
@@ -77,7 +77,7 @@ void for_pairs(int rank, int owner, int ranks, std::int64_t piece, Visit&& visit
     }
 }
 
-/// The masks of this rank's rows, or none.
+/// The dropout masks of this rank's rows, or none.
 class RingMask {
 public:
     RingMask(const AttentionDropout& dropout, const Tensor& q, std::int64_t kv_heads, Collectives& ranks)
@@ -87,8 +87,8 @@ public:
         mask_ = attention_mask(q, q.size(2), positions, q.size(1) * ranks_, p_, dropout.key, dropout.first_head)
                     .unflatten(1, {kv_heads, q.size(2) / kv_heads});
     }
-    /// Of numbers of queries from `at` and keys of `owner` from `key_at`: a share p is zero, the others are 1 / (1 - p)
-    /// times as large.
+    /// Applies the mask to the numbers of queries from `at` and keys of `owner` from `key_at`: a share p becomes zero,
+    /// the others are scaled by 1 / (1 - p).
     Tensor applied(const Tensor& x, std::int64_t at, int owner, std::int64_t key_at) const {
         if (p_ <= 0) return x;
         const auto place = pieces_of(owner, ranks_)[static_cast<std::size_t>(key_at / piece_)];
@@ -148,7 +148,7 @@ struct KeptDropout : torch::CustomClassHolder {
 };
 
 struct RingAttention : Function<RingAttention> {
-    /// `known`: null, or what it comes to.
+    /// `known`: the result, where an earlier pass has computed it, else null.
     static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
                           const HeldGroupPointer& ring, const c10::intrusive_ptr<KeptDropout>& dropout,
                           const RingResult* known) {
@@ -177,7 +177,7 @@ struct RingAttention : Function<RingAttention> {
         Tensor dq = at::zeros_like(queries);
 
         Tensor both = at::stack({k, v});
-        // [2, batch, kv heads, 1, time, head]: what all ranks add to the gradient of the keys that are here.
+        // [2, batch, kv heads, 1, time, head]: the gradient of this rank's keys and values, to which all ranks add.
         Tensor d_both = at::zeros({2, k.size(0), kv_heads, 1, k.size(1), k.size(3)}, queries.options());
         for (int step = 0; step < n; ++step) {
             std::optional<Shift> shift;
@@ -199,7 +199,7 @@ struct RingAttention : Function<RingAttention> {
                 d_both[0].narrow(3, key_at, piece).add_(at::matmul(ds.transpose(-2, -1), qs).sum(2, true));
             });
             if (shift) both = shift->wait();
-            // The gradients go along with their keys, and one place more brings them home.
+            // The gradients travel with their keys; one shift more brings them back to their rank.
             if (n > 1) d_both = Shift(ranks, d_both, n + step).wait();
         }
         const auto home = [&](const Tensor& d) { return ungrouped(d).to(k.scalar_type()); };

@@ -10,16 +10,16 @@
 
 namespace plimsoll::engine {
 
-/// The positions that a context-parallel rank holds: of 2 n equal pieces of the sequence number `rank` and number
-/// 2 n - 1 - rank, so that under the causal mask all ranks have the same work (Brandon 2023, Striped Attention;
+/// The positions of a context-parallel rank: the sequence is cut into 2 n equal pieces, and a rank holds pieces `rank`
+/// and 2 n - 1 - rank, so that all ranks have the same work under the causal mask (Brandon 2023, Striped Attention;
 /// Llama 3, section 3.3.2). [time / n] int64. n = 1: 0, 1, 2, …
 torch::Tensor context_positions(std::int64_t time, int rank, int ranks);
 
-/// As causal_attention, with the same dropout; q, k and v hold this rank's context_positions. Keys and values go round
-/// the ring of ranks while blocks are computed, each with softmax statistics in fp32 (fp64 for fp64); no rank ever
-/// holds the keys of all. The backward goes round once more, and the gradients of keys and values travel with them.
-/// Keeps q, k, v, the output and one number a row and head; the first run of a recomputed body (`replay`) the last two,
-/// and the second has nothing to send.
+/// Like causal_attention(), with the same dropout; q, k and v hold this rank's context_positions(). Keys and values are
+/// passed round the ring of ranks while blocks are computed, each block with softmax statistics in fp32 (fp64 for
+/// fp64); no rank ever holds all keys. The backward pass goes round the ring once more, and the gradients of keys and
+/// values travel with the keys and values. Keeps q, k, v, the output and one number per row and head. The first run of
+/// a recomputed body (`replay`) keeps the output and those numbers only; the second run sends nothing.
 torch::Tensor ring_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, Collectives& ring,
                              const AttentionDropout& dropout = {}, Replay* replay = nullptr);
 

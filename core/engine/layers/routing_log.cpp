@@ -19,7 +19,7 @@ std::optional<RowCounts> RoutingLog::next(std::int64_t experts, std::int64_t row
     if (at_ >= counts_.size()) return std::nullopt;
     const RowCounts& counts = counts_[at_++];
     if (static_cast<std::int64_t>(counts.size()) != experts) return std::nullopt;
-    // Rows that come from other ranks are as many as those ranks sent.
+    // The number of rows from other ranks (rows < 0) depends on those ranks and is not checked.
     if (rows >= 0 && std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != rows) return std::nullopt;
     return counts;
 }

@@ -10,8 +10,9 @@ namespace plimsoll::engine {
 
 using RowCounts = std::vector<std::int64_t>;
 
-/// While it lives, routers of this thread tell it what they found; or with counts of an earlier step, a dry run's
-/// routers, which find nothing themselves, ask it. The same step of the same plan asks in the same order.
+/// While a log lives, the routers of this thread note their row counts in it. A log with the counts of an earlier step
+/// replays them to the routers of a dry run, which route nothing themselves: the same step of the same plan asks in the
+/// same order.
 class RoutingLog {
 public:
     RoutingLog();
@@ -21,11 +22,11 @@ public:
     RoutingLog& operator=(const RoutingLog&) = delete;
 
     void note(const RowCounts& counts) { counts_.push_back(counts); }
-    /// The next of the counts to replay, where it is of as many experts and rows.
+    /// The next counts to replay, if they are for the same number of experts and rows.
     std::optional<RowCounts> next(std::int64_t experts, std::int64_t rows);
     const std::vector<RowCounts>& counts() const { return counts_; }
 
-    /// Of this thread, or null.
+    /// The log of this thread, or null.
     static RoutingLog* current();
 
 private:

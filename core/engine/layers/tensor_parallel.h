@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two crossings of tensor parallelism (Shoeybi 2019) and, with sequence parallelism, of Korthikanti 2022.
 //
-// Between them lies what is split over ranks: the columns of one matrix and the rows of the next. Splitting columns
-// would need a gather of the outputs, splitting rows needs the sum of the products; one after the other only the sum is
-// left, once in the forward (leave) and once in the backward (enter).
+// Between the two crossings, one matrix is split by columns and the next by rows. A split by columns alone would need a
+// gather of the outputs, a split by rows needs the sum of the products. In sequence only the sum remains: once in the
+// forward pass (leave) and once in the backward pass (enter).
 #pragma once
 
 #include <torch/torch.h>
@@ -12,12 +12,13 @@
 
 namespace plimsoll::engine {
 
-/// Into the split part. Plain: x itself, whose gradient is summed over the tensor-parallel ranks. Sequence-parallel: x
-/// [batch, time / tp, …] gathered to [batch, time, …]; its gradient is summed and cut (reduce-scatter).
+/// Enters the split part. Plain: returns x; the gradient of x is summed over the tensor-parallel ranks.
+/// Sequence-parallel: gathers x [batch, time / tp, …] to [batch, time, …]; the gradient is summed and cut
+/// (reduce-scatter).
 torch::Tensor enter_tensor_parallel(const torch::Tensor& x, const ModelContext& context);
 
-/// Out of it. Plain: the sum of x over the ranks. Sequence-parallel: this rank's part of the sum along time. Of what is
-/// left out (left_out.h) nothing is sent.
+/// Leaves the split part. Plain: the sum of x over the ranks. Sequence-parallel: this rank's part of the sum along
+/// time. An unread x (unread_result.h) is not sent.
 torch::Tensor leave_tensor_parallel(const torch::Tensor& x, const ModelContext& context);
 
 /// Sum over the context-parallel ranks, no gradient.

@@ -11,7 +11,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
-struct SumLeftOut : Function<SumLeftOut> {
+struct UnreadSum : Function<UnreadSum> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& a, const torch::Tensor& b) {
         ctx->saved_data["a"] = a.sizes().vec();
         ctx->saved_data["b"] = b.sizes().vec();
@@ -46,7 +46,7 @@ bool is_left_out(const torch::Tensor& x) {
 }
 
 torch::Tensor sum_of(const torch::Tensor& a, const torch::Tensor& b) {
-    return is_left_out(b) ? SumLeftOut::apply(a, b) : a + b;
+    return is_left_out(b) ? UnreadSum::apply(a, b) : a + b;
 }
 
 }  // namespace plimsoll::engine

@@ -13,7 +13,7 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// The stream that this thread's copies from a device travel on.
+/// This thread's stream for copies from a device.
 c10::Stream copy_stream(torch::Device device) {
     thread_local std::map<c10::DeviceIndex, c10::Stream> streams;
     auto found = streams.find(device.index());
@@ -48,7 +48,7 @@ HostCopy::HostCopy(const torch::Tensor& tensor) : device_(tensor.device()) {
     }
     copied_ = std::make_shared<c10::Event>(device_.type());
     copied_->record(stream);
-    // The allocator gives the memory to nobody else before the copy is done.
+    // The allocator reuses the memory only after the copy.
     guard.recordDataPtrOnStream(tensor.storage().data_ptr(), stream);
 }
 

@@ -32,11 +32,11 @@ void count(Bytes bytes) {
 
 std::array<std::atomic<Bytes>, memory_categories> by_category{};
 
-/// Stands before each block, so that a free is counted exactly and the data pointer stays the context that LibTorch's
-/// raw interface expects.
+/// Precedes each block, so that a free is counted exactly and the data pointer stays the context that LibTorch's raw
+/// interface expects.
 struct Header {
     Bytes bytes = 0;
-    std::uint32_t recorder = 0;  ///< number of the one that wrote it down; 0: none
+    std::uint32_t recorder = 0;  ///< number of the recorder that saw the allocation; 0: none
     std::int32_t block = 0;
     MemoryCategory category = MemoryCategory::Activations;
 };
@@ -61,7 +61,7 @@ public:
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::Device cpu(c10::DeviceType::CPU);
         if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-        // A size that wraps around is refused by alloc_cpu like any other that is too large.
+        // alloc_cpu refuses a size that wraps around like any other size that is too large.
         const std::size_t total = bytes + header < bytes ? bytes : bytes + header;
         char* block = static_cast<char*>(c10::alloc_cpu(total));
         Header own;

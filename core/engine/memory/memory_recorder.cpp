@@ -21,14 +21,14 @@ std::atomic<std::uint32_t> recorders{0};
 
 }  // namespace
 
-/// What the callbacks of one thread know.
+/// State of the callbacks of one thread.
 struct MemoryRecorder::Ops {
     explicit Ops(MemoryTrace& into) : trace(into) {}
 
     MemoryTrace& trace;
     at::CallbackHandle handle{};
-    std::vector<MemoryLabel> outer;  ///< labels to come back to
-    /// Labels of ops by the sequence number that autograd's next node got, ascending.
+    std::vector<MemoryLabel> outer;  ///< labels of the enclosing ops
+    /// Labels of ops by the sequence number of the next autograd node, ascending.
     std::vector<std::pair<std::int64_t, MemoryLabel>> forward;
     std::unordered_map<const char*, std::int32_t> numbers;
 
@@ -42,7 +42,7 @@ struct MemoryRecorder::Ops {
         return entry->second;
     }
 
-    /// The label of the last forward op that had begun when the node was made.
+    /// The label of the last forward op that had begun when the node was created.
     const MemoryLabel* forward_of(std::int64_t sequence) const {
         auto found = std::upper_bound(forward.begin(), forward.end(), sequence,
                                       [](std::int64_t value, const auto& entry) { return value < entry.first; });
@@ -61,7 +61,7 @@ struct MemoryRecorder::Ops {
             return;
         }
         label.op = number(function);
-        // Also of ops that autograd does not see: a custom function's node comes after them.
+        // Ops that autograd does not see are entered as well, because a custom function's node comes after them.
         const auto sequence = static_cast<std::int64_t>(at::sequence_number::peek());
         if (!forward.empty() && forward.back().first == sequence) {
             forward.back().second = label;

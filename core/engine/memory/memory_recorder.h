@@ -12,31 +12,31 @@
 
 namespace plimsoll::engine {
 
-/// One at a time in a process; while it lives, the allocators report to it.
+/// At most one recorder lives in a process; while a recorder lives, the allocators report to it.
 class MemoryRecorder {
 public:
-    /// Of tensors of this device; on meta a dry run's, which the CPU's own are no part of.
+    /// Records tensors of `device`. On meta, a dry run's tensors are recorded, and the CPU's own are not.
     explicit MemoryRecorder(c10::DeviceType device = c10::DeviceType::CPU);
     ~MemoryRecorder();
     MemoryRecorder(const MemoryRecorder&) = delete;
     MemoryRecorder& operator=(const MemoryRecorder&) = delete;
 
-    /// From here on each op of this thread is seen (at::RecordFunction): what the op allocates gets its name, and what
-    /// a backward node allocates the layer and category of the forward op it belongs to, found by autograd's sequence
-    /// number. By the thread that made the recorder.
+    /// From here on each op of this thread is observed (at::RecordFunction): allocations of an op get the op's name,
+    /// and allocations of a backward node get the layer and category of its forward op, found by autograd's sequence
+    /// number. To be called by the thread that made the recorder.
     void watch_ops();
 
     MemoryTrace& trace() { return trace_; }
-    /// Tells recorders apart: a block of an earlier one is none of this one's.
+    /// Number of this recorder: a block that an earlier recorder counted does not belong to this one.
     std::uint32_t number() const { return number_; }
 
     c10::DeviceType device() const { return device_; }
 
-    /// By an allocator, from any thread, with the thread's label.
+    /// To be called by an allocator, from any thread; the allocation gets the thread's label.
     std::int32_t allocated(Bytes bytes);
     void freed(std::int32_t block);
 
-    /// The one that lives, or null.
+    /// The living recorder, or null.
     static MemoryRecorder* current();
 
 private:

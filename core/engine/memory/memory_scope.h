@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tensors that this thread makes are for. Costs a few instructions; the counters (memory_counter.h, dry_run/)
-// read it at each allocation.
+// The purpose of the tensors that this thread makes. A label costs a few instructions; the counters (memory_counter.h,
+// dry_run/) read the label at each allocation.
 #pragma once
 
 #include "core/allocator/memory_trace.h"
 
 namespace plimsoll::engine {
 
-/// Of this thread; Activations of no layer where nothing else is said.
+/// The label of this thread; Activations of no layer by default.
 MemoryLabel& memory_label();
 
-/// A category, a layer, or both, until it ends. The innermost one counts.
+/// Sets a category, a layer, or both while the scope lives. The innermost scope counts.
 class MemoryScope {
 public:
     explicit MemoryScope(MemoryCategory category) : before_(memory_label()) { memory_label().category = category; }
@@ -23,8 +23,8 @@ private:
     MemoryLabel before_;
 };
 
-/// What is made until it ends lies in host memory (an offloaded optimizer's states). Only a dry run looks: there both
-/// memories are the same device.
+/// Tensors made while the scope lives are in host memory (an offloaded optimizer's states). Only a dry run asks, since
+/// host and device tensors are on the same device there.
 class HostMemoryScope {
 public:
     HostMemoryScope();

@@ -10,7 +10,7 @@ namespace plimsoll::engine {
 
 inline c10::StorageImpl* storage_of(const torch::Tensor& tensor) { return tensor.storage().unsafeGetStorageImpl(); }
 
-/// The tensor's memory, which it has no longer.
+/// Takes the tensor's memory away and returns it.
 inline at::DataPtr take_memory(const torch::Tensor& tensor) {
     c10::StorageImpl* const storage = storage_of(tensor);
     at::DataPtr memory = storage->set_data_ptr(at::DataPtr(nullptr, tensor.device()));
@@ -18,7 +18,7 @@ inline at::DataPtr take_memory(const torch::Tensor& tensor) {
     return memory;
 }
 
-/// Memory of undefined contents.
+/// Gives the tensor memory with undefined contents.
 inline void give_memory(const torch::Tensor& tensor, Bytes bytes) {
     c10::StorageImpl* const storage = storage_of(tensor);
     storage->set_data_ptr_noswap(storage->allocator()->allocate(static_cast<std::size_t>(bytes)));

@@ -15,7 +15,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
-/// The gradients, times the number of tokens. Not in save_for_backward(): what is saved there may be compressed.
+/// The gradients, times the number of tokens. They are not in save_for_backward(), whose tensors may be compressed.
 struct Gradients : torch::CustomClassHolder {
     torch::Tensor hidden;  ///< [tokens, width], in the dtype of hidden
     torch::Tensor weight;  ///< fp32 or fp64

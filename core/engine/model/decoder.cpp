@@ -138,7 +138,7 @@ bool Decoder::recomputes(std::int64_t layer) const {
            is_training() && torch::GradMode::is_enabled();
 }
 
-/// `positions` are those of this context-parallel rank; with sequence parallelism the residual stream has a part of
+/// `positions` belong to this context-parallel rank; with sequence parallelism the residual stream holds a part of
 /// them.
 LayerInput Decoder::layer_input(const Tensor& x, const Tensor& positions, const DropoutKey& key) const {
     LayerInput input;
@@ -199,7 +199,8 @@ Tensor Decoder::local_logits(const Tensor& normed) const {
 
 double Decoder::z_loss() const { return is_training() ? context_.plan->model.z_loss : 0; }
 
-/// Adds its share of the z-loss over `tokens` to what is reported; 0 tokens: another run of the same does.
+/// Also adds this z-loss, as a share over `tokens`, to the reported one. With 0 tokens, as in a recomputation, nothing
+/// is added.
 Tensor Decoder::loss_sum(const Tensor& normed, const Tensor& targets, std::int64_t tokens) const {
     const Tensor logits = local_logits(normed);
     if (context_.tp() > 1) {
@@ -231,7 +232,7 @@ Tensor Decoder::loss(const Tensor& residual, const Tensor& targets) {
     for (std::int64_t i = 0; i < chunks; ++i) {
         const std::int64_t begin = normed.size(0) * i / chunks, length = normed.size(0) * (i + 1) / chunks - begin;
         const Tensor piece = normed.narrow(0, begin, length), target = flat.narrow(0, begin, length);
-        // Only the pieces of the input are kept; each piece's logits come again in the backward.
+        // Only the pieces of the input are kept; each piece's logits are computed again in the backward pass.
         const auto run = [this, target, chunks, tokens = flat.size(0)](const std::vector<Tensor>& in) {
             const bool again = chunks > 1 && torch::GradMode::is_enabled();
             return loss_sum(in[0], target, again ? 0 : tokens);
@@ -267,7 +268,7 @@ std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& 
 }
 
 std::shared_ptr<Decoder> make_decoder(const Plan& plan, std::uint64_t seed) {
-    // A model that is only looked at: its plan and mesh live as long as it does.
+    // A model without a training run: its plan and mesh live as long as the model.
     struct Own {
         Plan plan;
         std::unique_ptr<Mesh> mesh;

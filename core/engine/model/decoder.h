@@ -26,9 +26,9 @@ struct Stage {
 /// All of it.
 Stage whole_model(const Plan& plan);
 
-/// Told when the parameters of a unit (0 the embedding, 1 to L the layers, L + 1 the head) are about to be used and no
-/// longer needed: ZeRO-3 gathers and frees them there. Both give back the tensor that they take, perhaps with a
-/// node that does the same in the backward.
+/// Is told when the parameters of a unit (0 the embedding, 1 to L the layers, L + 1 the head) are about to be used
+/// (enter) and are no longer needed (leave): ZeRO-3 gathers and frees the unit there. Both calls return x, perhaps with
+/// a graph node that does the same in the backward pass.
 class ParameterGate {
 public:
     virtual ~ParameterGate() = default;
@@ -37,41 +37,42 @@ public:
 };
 
 /// Decoder-only transformer of families gpt2, llama, mistral, mixtral and qwen2, or one pipeline stage of it, cut for
-/// this rank of the mesh. Parameter names are those of transformers' state_dict and shapes, put together over the
-/// ranks, too (GPT-2's Conv1D weights are [in, out]), so checkpoints load with from_pretrained. A tied head is no
-/// parameter of its own; where another pipeline rank holds the embedding it is a copy (Shard::copy_of). In train()
+/// this rank of the mesh. Parameter names are those of transformers' state_dict, and so are the shapes of the whole
+/// tensors (GPT-2's Conv1D weights are [in, out]): checkpoints load with from_pretrained. A tied head is no parameter
+/// of its own; where another pipeline rank holds the embedding, the head is a copy of it (Shard::copy_of). In train()
 /// mode dropout and recomputation are on, in eval() mode off.
 class Decoder : public torch::nn::Module {
 public:
-    /// `embedding` of a stage on the same rank, for a tied head; null otherwise.
+    /// `embedding`: the embedding of another stage on the same rank, for a tied head; null otherwise.
     Decoder(const ModelContext& context, const Stage& stage, std::shared_ptr<Embedding> embedding = nullptr);
 
     /// Input: tokens [batch, time] int64 (each below the vocabulary's size) for a stage with the embedding, else the
-    /// residual stream. With context parallelism they are those of context_positions. Gives the residual stream
-    /// [batch, time, hidden], with sequence parallelism this rank's part of the time.
+    /// residual stream. With context parallelism the input holds the positions of context_positions(). Returns the
+    /// residual stream [batch, time, hidden]; with sequence parallelism, this rank's part of the time dimension.
     torch::Tensor body(const torch::Tensor& input, const DropoutKey& key);
     /// Mean cross-entropy over this rank's positions, in fp32 (fp64 weights: fp64), in loss_chunks pieces. targets
     /// [batch, time].
     torch::Tensor loss(const torch::Tensor& residual, const torch::Tensor& targets);
     /// [batch, time, vocab] in the weights' dtype.
     torch::Tensor logits(const torch::Tensor& residual);
-    /// Of a decoder that holds the whole model: the logits of tokens, with dropout from torch's default generator.
+    /// Logits of tokens, with dropout from torch's default generator. Only for a decoder that holds the whole model.
     torch::Tensor forward(const torch::Tensor& tokens);
 
-    /// Longest sequence that it takes: the learned positions, or no limit for rotary ones.
+    /// Longest sequence that the decoder takes: the number of learned positions; rotary positions set no limit.
     std::int64_t max_time() const;
     std::int64_t vocab_size() const { return context_.plan->model.vocab_size; }
     const Stage& stage() const { return stage_; }
     const ModelContext& context() const { return context_; }
     const std::shared_ptr<Embedding>& embedding() const { return tokens_; }
     void set_gate(ParameterGate* gate) { gate_ = gate; }
-    /// Whether a parameter stays as it is: with adapters (plan.adapter) all but theirs.
+    /// Whether a parameter does not train: with adapters (plan.adapter), every parameter but the adapters' own.
     static bool frozen(const Plan& plan, const std::string& parameter_name);
     /// Unit of a parameter, see ParameterGate.
     std::size_t unit_of(const std::string& parameter_name) const;
     std::size_t units() const { return layers_.size() + 2; }
 
-    /// "model.layers.3" -> the layer a parameter belongs to for per-layer norms: "embed", "0".."L-1", "head".
+    /// The layer that a parameter belongs to in per-layer norms: "embed", "0" to "L-1" or "head"; "model.layers.3.…"
+    /// gives "3".
     static std::string layer_of(const std::string& parameter_name);
 
 private:
@@ -80,7 +81,7 @@ private:
     torch::Tensor head_input(const torch::Tensor& residual);
     torch::Tensor local_logits(const torch::Tensor& normed) const;
     torch::Tensor loss_sum(const torch::Tensor& normed, const torch::Tensor& targets, std::int64_t tokens) const;
-    /// Its weight where it counts: in training.
+    /// Weight of the z-loss: the plan's in train() mode, 0 in eval() mode.
     double z_loss() const;
     torch::Tensor enter(std::size_t unit, const torch::Tensor& x) { return gate_ ? gate_->enter(unit, x) : x; }
     torch::Tensor leave(std::size_t unit, const torch::Tensor& x) { return gate_ ? gate_->leave(unit, x) : x; }
@@ -105,7 +106,7 @@ std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& 
 /// The whole model on a rank that stands alone, whatever the plan's layout.
 std::shared_ptr<Decoder> make_decoder(const Plan& plan, std::uint64_t seed);
 
-/// Parameters by name, each once, though a tied one may stand under two names.
+/// Parameters by name. A tied parameter, which may be registered under two names, is listed once.
 std::vector<std::pair<std::string, torch::Tensor>> parameters_of(const torch::nn::Module& module);
 
 /// Mean cross-entropy over all positions, in fp32 (fp64 logits: in fp64). logits [batch, time, vocab], targets

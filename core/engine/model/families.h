@@ -57,11 +57,10 @@ struct SublayerNorms {
 torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
                        const ModelContext& context, bool training);
 
-/// Whether a branch's products whose results are known or only read by the next sublayer are left out: in its second
-/// run.
+/// Whether a branch skips products whose results are known or read only by the next sublayer: in its second run.
 inline bool leaves_out(const Replay* replay) { return replay != nullptr && replay->second(); }
 
-/// x, which the first run of a branch keeps; in the second, where the x that is given is left out, what was kept.
+/// x, which the first run of a branch keeps. In the second run, where the given x is unread, the kept x.
 torch::Tensor replayed(const torch::Tensor& x, Replay* replay);
 
 }  // namespace plimsoll::engine

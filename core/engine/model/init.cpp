@@ -83,13 +83,13 @@ double mup_deviation(const std::string& name, const Model& model) {
     return 1 / (layer == "head" ? model.width_factor() : std::sqrt(model.width_factor()));
 }
 
-/// Neither of the embeddings nor of the head.
+/// Whether a parameter belongs neither to the embeddings nor to the head.
 bool in_layer(const std::string& name) {
     const std::string layer = Decoder::layer_of(name);
     return layer != "embed" && layer != "head";
 }
 
-/// DeepNorm's matrices of the layers, from normal(0, 1) numbers.
+/// Scales a layer's matrix from normal(0, 1) numbers as DeepNorm does.
 void scale_deepnorm(std::string_view name, const Model& model, torch::Tensor& whole) {
     const bool fused = name.ends_with("c_attn.weight");  // [in, q k v]
     const auto inputs = static_cast<double>(whole.size(1)), outputs = static_cast<double>(whole.size(0));
@@ -115,8 +115,8 @@ double mup_rate(const Model& model, const std::string& name) {
 
 namespace {
 
-/// PEFT's: A as torch's Linear begins, uniform within 1 / sqrt(in) (Kaiming, a = sqrt(5)), and B 0, so that the
-/// adapted matrix begins as the other.
+/// PEFT's initial values: A is uniform within 1 / sqrt(in) like torch's Linear (Kaiming, a = sqrt(5)), and B is 0, so
+/// that the adapter changes nothing at first.
 torch::Tensor initial_adapter(const std::string& name, const std::vector<std::int64_t>& sizes, std::uint64_t key) {
     torch::Tensor whole = torch::zeros(sizes);
     if (!name.ends_with(".lora_B.weight")) {

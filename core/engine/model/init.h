@@ -22,20 +22,20 @@ namespace plimsoll::engine {
 /// (model.mup_base_width, Yang 2022, table 3): the layers' matrices by 1 / sqrt(width_factor), the head by 1 /
 /// width_factor.
 ///
-/// Of an adapter A is uniform within 1 / sqrt(in) and B 0, as PEFT makes them.
+/// An adapter's A is uniform within ± 1 / sqrt(in) and its B is 0, as in PEFT.
 ///
 /// The numbers of a parameter come from Philox 4x32-10 (Salmon 2011) keyed by (seed, name) with the element's place as
 /// counter: the same whatever the order of construction, the layout, the ranks or the threads: a rank draws the whole
 /// tensor and keeps its part. Parameters are fp32 on the CPU, all of ShardedModules.
 void initialize(torch::nn::Module& module, const Model& model, std::uint64_t seed);
 
-/// The same numbers of one parameter: this rank's part of it, in fp32 on the CPU. `name`: its full one.
+/// The initial numbers of one parameter: this rank's part, in fp32 on the CPU. `name`: the full name.
 torch::Tensor initial_part(const std::string& name, const Shard& shard, const Model& model, std::uint64_t seed);
 
-/// What DeepNorm multiplies the residual stream with: (2 layers)^(1/4).
+/// DeepNorm's factor on the residual stream: (2 layers)^(1/4).
 double deepnorm_alpha(const Model& model);
 
-/// What muP multiplies the learning rate of a matrix with (Adam): 1 / width_factor but for embeddings.
+/// muP's factor on the learning rate of a matrix (Adam): 1 / width_factor; 1 for embeddings.
 double mup_rate(const Model& model, const std::string& name);
 
 }  // namespace plimsoll::engine

@@ -18,7 +18,7 @@ public:
         const auto projection = [&](const char* name, std::int64_t heads) {
             Linear::Shape shape{.in = m.hidden_size, .out = heads * head_, .bias = m.qkv_bias};
             shape.split = MatrixSplit::Columns;
-            // Fewer heads than ranks: neighbours hold the same one.
+            // With fewer heads than ranks, neighbouring ranks hold the same head.
             if (heads < context.tp()) shape.shared_by = context.tp() / heads;
             shape = with_adapter(shape, *context.plan, std::string("self_attn.") + name);
             return register_module(name, std::make_shared<Linear>(shape, context));

@@ -28,7 +28,7 @@ struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
         const std::int64_t width = logits.size(1);
         const Tensor wide = logits.scalar_type() == torch::kDouble ? logits : logits.to(torch::kFloat);
         const double lowest = -std::numeric_limits<double>::infinity();
-        // A rank past the end of a small vocabulary has no column at all.
+        // A rank behind the end of a small vocabulary has no column at all.
         const Tensor top = width > 0 ? wide.amax(1) : at::full({wide.size(0)}, lowest, wide.options());
         must(ranks.all_reduce_max(top)->wait());
         Tensor p = (wide - top.unsqueeze(1)).exp_();
@@ -54,7 +54,7 @@ struct VocabularyParallelLoss : Function<VocabularyParallelLoss> {
         return (both[0].log() - both[1]).sum();
     }
 
-    /// softmax (times what the z-loss adds) - 1 at the target, times the incoming gradient.
+    /// The gradient: softmax (times the z-loss's factor) - 1 at the target, times the incoming gradient.
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
         const tensor_list saved = ctx->get_saved_variables();
         Tensor d = saved[0].clone();

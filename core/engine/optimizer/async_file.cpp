@@ -13,12 +13,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-FileHandle open_nameless(const fs::path& folder) {
+Fd open_nameless(const fs::path& folder) {
     const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return FileHandle(fd);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return Fd(fd);
     // Some network and overlay file systems have no files without a name.
     std::string name = folder / "plimsoll-states-XXXXXX";
-    FileHandle file(::mkostemp(name.data(), O_CLOEXEC));
+    Fd file(::mkostemp(name.data(), O_CLOEXEC));
     if (file.get() >= 0) ::unlink(name.c_str());
     return file;
 }
@@ -33,7 +33,7 @@ Result<std::unique_ptr<AsyncFile>> AsyncFile::create(const fs::path& folder, std
         return bad_input("layout.nvme_path \"{}\" is not a folder; make it, or name another one on a fast drive",
                          folder.string());
     }
-    FileHandle file = open_nameless(folder);
+    Fd file = open_nameless(folder);
     if (file.get() < 0) {
         return bad_input("no file can be made in layout.nvme_path \"{}\": {}", folder.string(), errno_text(errno));
     }
@@ -46,8 +46,7 @@ Result<std::uint64_t> AsyncFile::reserve(Bytes size) {
     const int error = ::posix_fallocate(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(size));
     if (error != 0) {
         return failed(
-            "{} do not fit on the drive of layout.nvme_path \"{}\": {} are there and {} more are needed ({}); free "
-            "some "
+            "{} do not fit on the drive of layout.nvme_path \"{}\": {} are there and {} more are needed ({}); free some "
             "room or name a folder on another drive",
             what_, folder_.string(), format_bytes(static_cast<Bytes>(offset)), format_bytes(size), errno_text(error));
     }

@@ -14,8 +14,8 @@
 
 namespace plimsoll::engine {
 
-/// Reads and writes run one after the other in the order in which they were begun, on a thread of their own: a read
-/// gets what was written before it. The first error stays; what comes after it does nothing.
+/// Reads and writes run on a thread of their own, one after the other, in the order in which they were begun: a read
+/// sees every earlier write. The first error stays, and later transfers do nothing.
 class AsyncFile {
 public:
     /// A file in `folder` without a name (O_TMPFILE, or unlinked at once): whatever ends the process, nothing remains.
@@ -23,7 +23,7 @@ public:
     static Result<std::unique_ptr<AsyncFile>> create(const std::filesystem::path& folder,
                                                      std::string what = "the optimizer's states");
 
-    /// Makes the file longer by `size` bytes, for which there is room on the drive. Gives where they begin.
+    /// Makes the file `size` bytes longer and takes the room on the drive. Returns the offset of the new bytes.
     Result<std::uint64_t> reserve(Bytes size);
     /// `then` is called on the file's thread when the bytes are no longer used; it may own them.
     void write(const void* bytes, Bytes size, std::uint64_t offset, std::function<void()> then);
@@ -34,13 +34,13 @@ public:
     Result<void> finish();
 
 private:
-    AsyncFile(FileHandle file, std::filesystem::path folder, std::string what)
+    AsyncFile(Fd file, std::filesystem::path folder, std::string what)
         : file_(std::move(file)), folder_(std::move(folder)), what_(std::move(what)) {}
     void transfer(const char* what, ssize_t (*move)(int, void*, size_t, off_t), void* bytes, Bytes size,
                   std::uint64_t offset);
     Result<void> result() const;
 
-    FileHandle file_;
+    Fd file_;
     std::filesystem::path folder_;
     std::string what_;
     std::uint64_t size_ = 0;

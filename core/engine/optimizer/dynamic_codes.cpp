@@ -10,14 +10,14 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// Below it, scale x the smallest number of the map would leave the range of normal fp32 numbers, and with it
+/// With a lower scale, scale x the smallest number of the map would leave the range of normal fp32 numbers and lose
 /// exactness.
 constexpr double smallest_scale = 1e-30;
 
 std::int64_t blocks_for(std::int64_t count) { return (count + DynamicCodes::block - 1) / DynamicCodes::block; }
 
-/// Leading bits of an fp32 number that choose its code: sign, exponent and 11 bits of the fraction. They tell numbers
-/// apart that differ by 0.05 %, and the map's closest neighbours differ by 0.7 %.
+/// Leading bits of an fp32 number that select its code: sign, exponent and 11 bits of the fraction. They distinguish
+/// numbers that differ by 0.05 %, and the map's closest neighbours differ by 0.7 %.
 constexpr int prefix_bits = 20;
 
 torch::Tensor prefixes(const torch::Tensor& numbers) {
@@ -40,7 +40,7 @@ Tables made_tables(bool with_sign, torch::Device device) {
     return {map.to(device), codes.to(torch::kByte).to(device)};
 }
 
-/// Made once for a device: they take a MiB.
+/// Made once for a device: the tables take a MiB.
 const Tables& tables(bool with_sign, torch::Device device) {
     static std::mutex mutex;
     static std::map<std::pair<bool, std::string>, Tables> all;

@@ -11,9 +11,9 @@ namespace plimsoll::engine {
 torch::Tensor dynamic_map(bool with_sign);
 
 /// `count` fp32 numbers as one byte each and one fp32 scale a block of 256: number = map[code] x scale. The scale is
-/// the block's number of largest magnitude with its sign, so that this one is always met exactly (bitsandbytes takes
-/// the magnitude, and makes -0.993 of a largest number that is negative). Reading and writing again therefore changes
-/// nothing, to the bit. A block below 1e-30 becomes 0.
+/// the block's number of largest magnitude, sign included, so that this number is always stored exactly (bitsandbytes
+/// takes the magnitude, and makes -0.993 of a largest number that is negative). Reading and writing again therefore
+/// changes nothing, to the bit. A block below 1e-30 becomes 0.
 class DynamicCodes {
 public:
     static constexpr std::int64_t block = 256;
@@ -24,7 +24,7 @@ public:
     torch::Tensor read(std::int64_t begin, std::int64_t length) const;
     /// Sets the numbers from `begin`, a block's start, on: whole blocks, but for the last one of all.
     void write(std::int64_t begin, const torch::Tensor& numbers);
-    /// What it is kept in.
+    /// The tensors that hold codes and scales.
     std::vector<torch::Tensor> tensors() const { return {codes_, scales_}; }
 
 private:

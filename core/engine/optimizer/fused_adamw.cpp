@@ -7,7 +7,7 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// Numbers in the widest register, in fp32.
+/// fp32 numbers in the widest register.
 constexpr std::int64_t lanes = 16;
 
 void update(const AdamWNumbers& n, const torch::Tensor& step, const Optimizer& settings, double lr,
@@ -26,8 +26,8 @@ void fused_adamw(const AdamWNumbers& n, const torch::Tensor& step, const Optimiz
         update({head(n.w), head(n.g), head(n.m), head(n.v)}, step, settings, lr, weight_decay);
     }
     if (rest == 0) return;
-    // On CPUs the kernel takes numbers that fill no register one by one, which rounds otherwise: they would depend on
-    // the number of ranks. They are put in registers of their own.
+    // On CPUs the kernel handles numbers that fill no register one by one, with another rounding, so results would
+    // depend on the number of ranks. Here such numbers are padded to a full register.
     const auto tail = [&](const torch::Tensor& x) { return x.narrow(0, whole, rest); };
     const auto padded = [&](const torch::Tensor& x) { return at::constant_pad_nd(tail(x), {0, lanes - rest}); };
     const AdamWNumbers last{padded(n.w), padded(n.g), padded(n.m), padded(n.v)};

@@ -12,7 +12,7 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// Tensors of an accelerator: each has a copy in host memory, or behind that in a file.
+/// Shards of an accelerator: each has a copy in host memory, and with a file behind it in the file as well.
 class AcceleratorShards final : public StateStore {
 public:
     explicit AcceleratorShards(std::unique_ptr<StateStore> file) : file_(std::move(file)) {}
@@ -36,8 +36,8 @@ public:
         if (one.here) return {};
         if (auto there = from_file(part); !there) return there;
         give_memory(one.device, one.bytes);
-        // Memory behind which there is a file is given back at once; other host memory waits for the device when it is
-        // next written to.
+        // Host memory with a file behind it is given back at once; other host memory is written next only after a wait
+        // for the device.
         one.device.copy_(one.host, /*non_blocking=*/file_ == nullptr);
         if (file_ != nullptr) file_->drop(part);
         one.here = true;
@@ -46,7 +46,7 @@ public:
 
     void release(std::size_t part) override {
         Part& one = parts_[part];
-        if (auto there = from_file(part); !there) return;  // shows in the next acquire()
+        if (auto there = from_file(part); !there) return;  // the error shows in the next acquire()
         one.host.copy_(one.device);
         if (file_ != nullptr) file_->release(part);
         drop(part);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeRO-3's shards of parameters in host memory or on a drive (ZeRO-Infinity, Rajbhandari et al. 2021, section 5.1.1):
-// on the device stand only the units that are gathered.
+// only gathered units are on the device.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace plimsoll::engine {
 
 /// The store of layout.offload_parameters: a part is the shard of a bucket, and an accelerator's shards have memory on
-/// it only while they are held. Null where they stay, as they do in the host memory of a CPU.
+/// it only while they are held. Null when shards stay where they are, as in the host memory of a CPU rank.
 Result<std::unique_ptr<StateStore>> make_parameter_store(const Layout& layout, torch::Device device);
 
 /// An optimizer's store for parameters that wait elsewhere: a bucket's shard is held while parts of it are used, one
@@ -33,7 +33,7 @@ public:
     Result<void> acquire(std::size_t part) override;
     void release(std::size_t part) override;
     bool takes_states() const override { return states_ != nullptr; }
-    /// After the last part: the shard that is held, changed or not, goes to its place.
+    /// To be called after the last part: writes the held shard, changed or not, to its place.
     void put_back();
 
 private:

@@ -8,19 +8,17 @@ namespace plimsoll::engine {
 
 Result<std::unique_ptr<StateStore>> OffloadedStates::create(const std::filesystem::path& folder, ReadAhead ahead,
                                                             std::string what) {
-    auto file = AsyncFile::create(folder, std::move(what));
-    if (!file) return tl::unexpected(file.error());
-    return std::unique_ptr<StateStore>(new OffloadedStates(std::move(*file), ahead));
+    PLIMSOLL_TRY(auto file, AsyncFile::create(folder, std::move(what)));
+    return std::unique_ptr<StateStore>(new OffloadedStates(std::move(file), ahead));
 }
 
 Result<void> OffloadedStates::add(std::size_t part, const torch::Tensor& state) {
     const auto bytes = static_cast<Bytes>(state.nbytes());
-    const auto offset = file_->reserve(bytes);
-    if (!offset) return tl::unexpected(offset.error());
+    PLIMSOLL_TRY(const auto offset, file_->reserve(bytes));
     if (parts_.size() <= part) parts_.resize(part + 1);
-    parts_[part].states.push_back({state, bytes, *offset});
+    parts_[part].states.push_back({state, bytes, offset});
     write_away(parts_[part].states.back());
-    // The states are made one after the other faster than they are written.
+    // Waits for the write: states are made faster than they are written.
     return file_->finish();
 }
 
@@ -41,7 +39,7 @@ void OffloadedStates::start_reading(Part& part) {
 Result<void> OffloadedStates::acquire(std::size_t part) {
     if (part >= parts_.size()) return {};
     if (ahead_ != 0 && ahead_ != part) {
-        // It was skipped. What was read is what the file holds.
+        // The part that was read ahead has been skipped. Its memory equals the file and is given back.
         Part& skipped = parts_[ahead_];
         if (auto read = file_->wait_for(skipped.reading); !read) return read;
         for (State& state : skipped.states) take_memory(state.tensor);
@@ -65,7 +63,7 @@ void OffloadedStates::release(std::size_t part) {
 
 void OffloadedStates::drop(std::size_t part) {
     if (part >= parts_.size() || !parts_[part].here) return;
-    // Also what is still being read into has to stay until that is over.
+    // A read into this memory has to end before the memory goes.
     static_cast<void>(file_->wait_for(parts_[part].reading));  // an error shows in the next acquire()
     for (State& state : parts_[part].states) take_memory(state.tensor);
     parts_[part].here = false;

@@ -54,7 +54,7 @@ ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optim
             continue;
         }
         auto options = torch::TensorOptions().dtype(torch::kFloat).device(parameter.device());
-        // Pinned, so that the updated numbers travel back beside the computation.
+        // Pinned, so that the updated numbers travel back during computation.
         if (to_host && !parameter.is_meta()) options = options.device(torch::kCPU).pinned_memory(true);
         const torch::Tensor copy = at::empty(parameter.sizes(), options);
         {
@@ -82,7 +82,7 @@ void ShardedOptimizer::cast_back(std::size_t index, std::int64_t begin, std::int
     const torch::Tensor& parameter = parts_[index].parameter;
     if (!is_copy(index)) return;
     const torch::Tensor updated = masters_[index].view(-1).narrow(0, begin, length);
-    // The next update's first gradient waits for the device, so the numbers are not changed before they have left.
+    // The next update's first gradient waits for the device, so the masters do not change before this copy has ended.
     parameter.detach().view(-1).narrow(0, begin, length).copy_(updated, /*non_blocking=*/true);
 }
 
@@ -141,8 +141,7 @@ Result<void> ShardedOptimizer::load_state(const std::vector<std::pair<std::strin
                          state.size(), own.size());
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        const auto held = hold(i);
-        if (!held) return tl::unexpected(held.error());
+        PLIMSOLL_CHECK(hold(i));
         for (const OptimizerState& each : states_of(i)) restore(each, *found[each.name]);
         if (is_copy(i) && !is_half(parts_[i].parameter)) masters_[i].copy_(parts_[i].parameter);
     }

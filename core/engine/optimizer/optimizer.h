@@ -15,7 +15,7 @@
 
 namespace plimsoll::engine {
 
-/// A rank's part of a parameter: a run of its rows (dimension 0), or all of them; under tensor parallelism also only
+/// A rank's part of a parameter: a range of its rows (dimension 0) or all rows; under tensor parallelism perhaps only
 /// some of its columns.
 struct OptimizedPart {
     std::string name;
@@ -40,7 +40,7 @@ public:
     virtual Result<void> sum(Over over, const std::vector<std::pair<std::size_t, torch::Tensor>>& values) = 0;
 };
 
-/// What a state tensor is shaped like: the part, one number a row of the part, or one a column of it.
+/// Shape of a state tensor: that of the part, one number per row of the part, or one number per column.
 enum class StateShape { Part, Rows, Columns };
 
 struct OptimizerState {
@@ -51,8 +51,8 @@ struct OptimizerState {
 };
 
 /// fp32 parameters are their own masters; bf16 and fp16 ones get an fp32 copy that is updated and cast back. With a
-/// store masters and moments have memory only while their part is updated, and those of an accelerator's parameters,
-/// fp32 ones too, are on the host, where the update is computed.
+/// store, masters and moments have memory only while their part is updated; for parameters on an accelerator, masters
+/// (of fp32 parameters too) and moments are on the host, where the update is computed.
 class ShardedOptimizer {
 public:
     virtual ~ShardedOptimizer() = default;
@@ -66,9 +66,9 @@ public:
     Result<void> step(const std::vector<torch::Tensor>& gradients, double lr, double inv_scale, double clip_factor);
     std::int64_t steps() const { return steps_; }
 
-    /// For the checkpoint: "master/NAME" (half precision only) and the kind's own, such as "exp_avg/NAME". They are the
-    /// live tensors, except for moments in 8 bits, of which they are fp32 copies, and copies all with a store. Throws
-    /// where the store fails.
+    /// For the checkpoint: "master/NAME" (half precision only) and the kind's own, such as "exp_avg/NAME". The live
+    /// tensors are given, except that 8-bit moments are given as fp32 copies; with a store all are copies. Throws where
+    /// the store fails.
     std::vector<OptimizerState> state() const;
     /// Copies from loaded tensors; error when one is missing, unknown, or has another shape or dtype. On an error
     /// nothing has changed. From what state() gave, training goes on to the bit.
@@ -117,9 +117,9 @@ private:
 };
 
 /// The optimizer of `settings.kind`; each kind's rule and source stand in optimizer_kinds.h. Made after the initial
-/// weights are set: masters are copied from the parameters here. `sums` outlives it; null: the parts are whole.
-/// Without a store everything stays in the parameters' memory. Error for a part that is not contiguous, and where the
-/// store has no room.
+/// weights are set: masters are copied from the parameters here. `sums` must outlive the optimizer; null: the parts are
+/// whole parameters. Without a store all states stay on the parameters' device. Error for a part that is not
+/// contiguous, and where the store has no room.
 Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart> parts, const Optimizer& settings,
                                                          PartSums* sums, std::unique_ptr<StateStore> store = nullptr);
 

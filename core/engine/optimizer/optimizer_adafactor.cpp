@@ -14,7 +14,7 @@ constexpr double eps2 = 1e-3;
 
 using Sums = std::vector<std::pair<std::size_t, torch::Tensor>>;
 
-/// Variances are small and stay where they are; only masters go to a store.
+/// Variances are small and stay in memory; only masters go to a store.
 class AdafactorOptimizer final : public ShardedOptimizer {
 public:
     AdafactorOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
@@ -26,7 +26,7 @@ public:
             slot.rows = w.size(0);
             slot.columns = c10::multiply_integers(w.sizes().slice(1));
             slot.factored = w.dim() >= 2;
-            slot.variance = at::zeros({slot.rows}, w.options());  // of the rows, where it is factored
+            slot.variance = at::zeros({slot.rows}, w.options());  // one for each row, where the variance is factored
             if (slot.factored) slot.column_variance = at::zeros({slot.columns}, w.options());
         }
     }
@@ -39,7 +39,7 @@ private:
         double mean_variance = 1;  ///< of all rows of the parameter
     };
 
-    /// All ranks sum the same lists, parts without a gradient included.
+    /// All ranks sum the same lists, including parts without a gradient.
     Result<void> update(const std::vector<torch::Tensor>& gradients, double lr, double factor) override {
         ScaledGradient scaled(factor);
         if (auto done = update_variances(gradients, scaled); !done) return done;
@@ -49,8 +49,7 @@ private:
             torch::Tensor squares = at::zeros({2}, master(i).options().dtype(torch::kDouble));
             norms.emplace_back(i, squares);
             if (!gradients[i].defined()) continue;
-            const auto held = hold(i);
-            if (!held) return tl::unexpected(held.error());
+            PLIMSOLL_CHECK(hold(i));
             squares[0] += squared_norm(master(i));
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
                 squares[1] += squared_norm(direction(i, gradients[i], begin, count, scaled));
@@ -60,8 +59,7 @@ private:
 
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             if (!gradients[i].defined()) continue;
-            const auto held = hold(i);
-            if (!held) return tl::unexpected(held.error());
+            PLIMSOLL_CHECK(hold(i));
             const torch::Tensor host = host_values(norms[i].second);
             const double numbers = static_cast<double>(parts()[i].rows) * static_cast<double>(parts()[i].columns);
             const double w_rms = std::sqrt(host[0].item<double>() / numbers);

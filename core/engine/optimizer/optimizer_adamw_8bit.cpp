@@ -20,7 +20,7 @@ public:
             wide_ = at::zeros_like(master).view(-1);
         }
     }
-    /// fp32 numbers to change; store() must follow.
+    /// fp32 numbers that may be changed; store() must follow.
     torch::Tensor load(std::int64_t begin, std::int64_t length) const {
         return codes_ ? codes_->read(begin, length) : wide_.narrow(0, begin, length);
     }
@@ -48,7 +48,7 @@ public:
         : ShardedOptimizer(std::move(parts), settings, nullptr, std::move(store)) {
         for (std::size_t i = 0; i < this->parts().size(); ++i) {
             const OptimizedPart& part = this->parts()[i];
-            // By the whole parameter, so that it does not depend on how it is split.
+            // Decided by the whole parameter, so that the result does not depend on the split.
             const bool coded = part.rows * part.columns >= smallest_coded;
             exp_avg_.emplace_back(master(i), coded, /*with_sign=*/true);
             exp_avg_sq_.emplace_back(master(i), coded, /*with_sign=*/false);
@@ -63,8 +63,7 @@ private:
         ScaledGradient scaled(factor);
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
-            const auto held = hold(i);
-            if (!held) return tl::unexpected(held.error());
+            PLIMSOLL_CHECK(hold(i));
             const torch::Tensor gradient = gradients[i].reshape(-1), w = master(i).view(-1);
             const torch::Tensor step = at::scalar_tensor(steps(), w.options().dtype(torch::kFloat));
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {

@@ -18,10 +18,10 @@ public:
     }
 
 private:
-    /// Two passes: the ratio needs the norm of all of r, and r is made twice rather than kept.
+    /// Two passes: the ratio needs the norm of all of r, and computing r twice takes less memory than keeping it.
     Result<void> update(const std::vector<torch::Tensor>& gradients, double lr, double factor) override {
         ScaledGradient scaled(factor);
-        // [|w|², |r|²] of each part that adapts, with or without a gradient, so that all ranks sum the same list.
+        // [|w|², |r|²] of each part that adapts, also without a gradient, so that all ranks sum the same list.
         std::vector<std::pair<std::size_t, torch::Tensor>> norms;
         for (std::size_t i = 0; i < parts().size(); ++i) {
             torch::Tensor squares;
@@ -30,8 +30,7 @@ private:
                 norms.emplace_back(i, squares);
             }
             if (!gradients[i].defined()) continue;
-            const auto held = hold(i);
-            if (!held) return tl::unexpected(held.error());
+            PLIMSOLL_CHECK(hold(i));
             take_gradient(i, gradients[i].reshape(-1), scaled, squares);
         }
         if (auto summed = sum(PartSums::Over::Parts, norms); !summed) return summed;
@@ -44,8 +43,7 @@ private:
         }
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
-            const auto held = hold(i);
-            if (!held) return tl::unexpected(held.error());
+            PLIMSOLL_CHECK(hold(i));
             torch::Tensor w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 w.narrow(0, begin, length).add_(direction(i, begin, length), -rate(i, lr) * ratios[i]);

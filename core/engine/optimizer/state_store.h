@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tensors wait between uses, when that is not the memory that is computed in: an optimizer's states, and the
-// shards of ZeRO-3's parameters.
+// Where tensors wait between uses outside the memory of the computation: an optimizer's states and ZeRO-3's shards of
+// parameters.
 #pragma once
 
 #include <torch/torch.h>
@@ -11,23 +11,24 @@
 
 namespace plimsoll::engine {
 
-/// States are fp32 or byte tensors in host memory. They belong to a part of the optimizer's list; parts are used one
-/// after the other in their order, mostly.
+/// States are fp32 or byte tensors in host memory. Each state belongs to a part of the optimizer's list; parts are
+/// mostly used in the order of the list.
 class StateStore {
 public:
     virtual ~StateStore() = default;
-    /// Takes a state over with its contents. Shape and dtype stay; it has memory only while its part is held. Views of
-    /// it stay valid.
+    /// Takes a state over with its contents. Shape and dtype stay; the state has memory only while its part is held.
+    /// Views of the state stay valid.
     virtual Result<void> add(std::size_t part, const torch::Tensor& state) = 0;
     /// The part's states have memory and contents.
     virtual Result<void> acquire(std::size_t part) = 0;
-    /// Their contents, changed or not, are kept. An error shows in the next acquire().
+    /// Ends the use of the part; the contents of its states are kept, changed or not. An error shows in the next
+    /// acquire().
     virtual void release(std::size_t part) = 0;
     /// In place of release() where nothing was changed: nothing has to be moved.
     virtual void drop(std::size_t part) { release(part); }
-    /// Begins what the next acquire() of the part would wait for.
+    /// Starts the transfer that the next acquire() of the part would wait for.
     virtual void prefetch(std::size_t) {}
-    /// Whether it takes an optimizer's states, rather than only watching which part is used.
+    /// Whether the store takes an optimizer's states; false for a store that only watches which part is used.
     virtual bool takes_states() const { return true; }
 };
 
@@ -39,12 +40,12 @@ public:
     void release(std::size_t) override {}
 };
 
-/// A part's states may be used while it lives. A null store holds everything anyway.
+/// The states of a part may be used while a HeldStates lives. With a null store, states are always in memory.
 class HeldStates {
 public:
     static Result<HeldStates> hold(StateStore* store, std::size_t part) {
         if (store != nullptr) {
-            if (auto acquired = store->acquire(part); !acquired) return tl::unexpected(acquired.error());
+            PLIMSOLL_CHECK(store->acquire(part));
         }
         return HeldStates(store, part);
     }

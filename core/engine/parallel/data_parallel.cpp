@@ -333,8 +333,7 @@ Result<void> DataParallel::broadcast_parameters() {
             gather(bucket.unit);
             auto sent = impl_->collectives.broadcast(bucket.parameters.tensor(), 0);
             if (sent && impl_->options.zero_stage >= 3) {
-                const auto held = HeldStates::hold(impl_->options.parameter_store.get(), impl_->number(bucket));
-                if (!held) return tl::unexpected(held.error());
+                PLIMSOLL_CHECK(HeldStates::hold(impl_->options.parameter_store.get(), impl_->number(bucket)));
                 bucket.parameter_shard.copy_(impl_->own_run(bucket.parameters.tensor(), bucket));
             }
             release(bucket.unit);
@@ -390,8 +389,7 @@ Result<void> DataParallel::finish() {
     impl_->reducing = false;
     if (result && !impl_->late.empty()) {
         result = failed(
-            "the gradient of {} came after its bucket was sent: the model uses it in more places than in "
-            "its first step",
+            "the gradient of {} came after its bucket was sent: the model uses it in more places than in its first step",
             impl_->late);
     }
     if (!impl_->sharded_gradients()) {
@@ -495,9 +493,7 @@ Result<std::vector<torch::Tensor>> DataParallel::whole(const std::vector<torch::
         StateStore* const store = impl_->options.parameter_store.get();
         const bool away = store != nullptr && runs[index_of(bucket.slots.front())].is_alias_of(bucket.parameter_shard);
         if (away) {
-            if (auto acquired = store->acquire(impl_->number(bucket)); !acquired) {
-                return tl::unexpected(acquired.error());
-            }
+            PLIMSOLL_CHECK(store->acquire(impl_->number(bucket)));
         }
         torch::Tensor shard = at::zeros({bucket.layout->shard_numel()}, options);
         for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
@@ -508,9 +504,7 @@ Result<std::vector<torch::Tensor>> DataParallel::whole(const std::vector<torch::
         }
         if (away) store->drop(impl_->number(bucket));
         torch::Tensor flat = at::empty({bucket.layout->numel()}, options);
-        if (auto gathered = impl_->collectives.all_gather(flat, shard)->wait(); !gathered) {
-            return tl::unexpected(gathered.error());
-        }
+        PLIMSOLL_CHECK(impl_->collectives.all_gather(flat, shard)->wait());
         for (std::size_t place = 0; place < bucket.slots.size(); ++place) {
             all[index_of(bucket.slots[place])] = bucket.layout->view(flat, place).clone();
         }

@@ -11,6 +11,7 @@
 #include "core/engine/model/init.h"
 #include "core/engine/optimizer/offloaded_states.h"
 #include "core/plan/recompute_rules.h"
+#include "core/schedule/stage_times.h"
 #include "core/schedule/times.h"
 
 namespace plimsoll::engine {
@@ -310,16 +311,14 @@ Result<void> DistributedModel::make_optimizer(const Optimizer& settings) {
     std::optional<HostMemoryScope> host;
     if (states_in_host_memory()) host.emplace();
     make_tensor_clip(settings);
-    auto store = make_state_store(plan_.layout, device_);
-    if (!store) return tl::unexpected(store.error());
+    PLIMSOLL_TRY(auto store, make_state_store(plan_.layout, device_));
     if (held_shards_) {
-        auto shards = std::make_unique<HeldShards>(places_of_parameters(), std::move(*store));
+        auto shards = std::make_unique<HeldShards>(places_of_parameters(), std::move(store));
         optimizer_shards_ = shards.get();
-        *store = std::move(shards);
+        store = std::move(shards);
     }
-    auto made = engine::make_optimizer(std::move(parts), settings, sums_.get(), std::move(*store));
-    if (!made) return tl::unexpected(made.error());
-    optimizer_ = std::move(*made);
+    PLIMSOLL_TRY(auto made, engine::make_optimizer(std::move(parts), settings, sums_.get(), std::move(store)));
+    optimizer_ = std::move(made);
     if (optimizer_shards_ != nullptr) optimizer_shards_->put_back();
     return {};
 }
@@ -357,12 +356,11 @@ Result<std::vector<Tensor>> DistributedModel::slices(const std::vector<Tensor>& 
 }
 
 Result<NamedTensors> DistributedModel::whole(const std::vector<Tensor>& runs) {
-    const auto own = slices(runs);
-    if (!own) return tl::unexpected(own.error());
+    PLIMSOLL_TRY(const auto own, slices(runs));
     std::vector<TensorPart> parts;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         const Parameter& parameter = parameters_[i];
-        if (speaks_for(parameter, true)) parts.push_back({parameter.name, parameter.shard, (*own)[i].detach()});
+        if (speaks_for(parameter, true)) parts.push_back({parameter.name, parameter.shard, own[i].detach()});
     }
     return gather_on_first_rank(parts, context_.mesh->world(), device_);
 }
@@ -406,11 +404,10 @@ Result<NamedTensors> DistributedModel::whole_optimizer_state() {
         for (std::size_t i = 0; i < runs.size(); ++i) {
             if (!runs[i].defined()) runs[i] = at::zeros_like(parameters_[i].part.tensor, torch::kFloat);
         }
-        const auto own = slices(runs);
-        if (!own) return tl::unexpected(own.error());
+        PLIMSOLL_TRY(const auto own, slices(runs));
         for (const OptimizerState& state : states) {
             if (state.shape != StateShape::Part || !speaks_for(parameters_[state.part], true)) continue;
-            parts.push_back({state.name, parameters_[state.part].shard, (*own)[state.part]});
+            parts.push_back({state.name, parameters_[state.part].shard, own[state.part]});
         }
     }
     add_tensor_clip(parts);
@@ -475,8 +472,7 @@ Result<void> DistributedModel::load_weights(const NamedTensors& whole, const std
     }
     const torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        const auto held = HeldStates::hold(held_shards_.get(), i);
-        if (!held) return tl::unexpected(held.error());
+        PLIMSOLL_CHECK(HeldStates::hold(held_shards_.get(), i));
         parameters_[i].part.tensor.copy_(own_run(parameters_[i], by_name.at(parameters_[i].name)));
     }
     if (held_shards_) held_shards_->put_back();
@@ -497,8 +493,7 @@ Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, s
         if (state.shape == StateShape::Part) {
             if (found->second.sizes() != at::IntArrayRef(parameter.shard.whole)) {
                 return bad_input(
-                    "{} of the optimizer state has another shape than in this model; it belongs to "
-                    "another model",
+                    "{} of the optimizer state has another shape than in this model; it belongs to another model",
                     state.name);
             }
             own.emplace_back(state.name, own_run(parameter, found->second).view(state.tensor.sizes()));

@@ -25,14 +25,14 @@ namespace plimsoll::engine {
 
 class DistributedModel {
 public:
-    /// Initial weights by the plan's seed, the same under every layout. What it is given has to outlive it. Throws
-    /// where memory runs out.
+    /// Makes initial weights from the plan's seed, the same under every layout. The arguments must outlive the model.
+    /// Throws when memory runs out.
     DistributedModel(const Plan& plan, const Mesh& mesh, const PipelineSchedule& schedule, torch::Device device);
     ~DistributedModel();
     DistributedModel(const DistributedModel&) = delete;
     DistributedModel& operator=(const DistributedModel&) = delete;
 
-    /// The stage of the model that this rank holds as its chunk of that number.
+    /// The stage of the model that is chunk `number` of this rank.
     Decoder& chunk(int number) const { return *chunks_[static_cast<std::size_t>(number)]; }
     int chunks() const { return static_cast<int>(chunks_.size()); }
     const ModelContext& context() const { return context_; }
@@ -40,35 +40,36 @@ public:
     void train(bool on);
     std::size_t bucket_count() const;
 
-    /// Rank 0 of each data-parallel group's weights to the others. Before all else: it also says if there was no place
-    /// to put offloaded parameters.
+    /// Sends the weights of rank 0 of each data-parallel group to the group. To be called first: the error also tells
+    /// of an offload target without room for the parameters.
     Result<void> broadcast_parameters();
     void zero_gradients();
-    /// Around each backward (ZeRO-2 and 3: and so around each micro-batch); `reduce` at the last one of a step.
+    /// To be called before each backward; `reduce` is true for the last backward of a step. Under ZeRO-2 and 3 every
+    /// micro-batch reduces.
     void prepare_backward(bool reduce);
-    /// Of a pipeline: a chunk's last backward is done.
+    /// To be called by a pipeline when the last backward of chunk `number` is done.
     void reduce_chunk(int number);
     std::size_t overlapped_buckets() const;
     Result<void> finish_backward();
     /// Once a step after the last backward: the sums over other ranks than data-parallel ones (norms under sequence
     /// parallelism, shared key-value heads, a tied head on another stage).
     Result<void> finish_gradients();
-    /// Over the whole model, on every rank the same.
+    /// Norms over the whole model, the same on every rank.
     Result<GradientNorms> norms(double inv_scale) const;
-    /// Under optimizer.clip_rule adagc: clips each gradient of this step in place; nothing otherwise. `global_norm` is
-    /// finite. As inv_scale, what the gradients are divided by in step().
+    /// Under optimizer.clip_rule adagc: clips each gradient of this step in place. Does nothing under other rules.
+    /// `global_norm` must be finite; `inv_scale` is the factor that step() multiplies gradients with.
     Result<void> clip_by_tensor(double inv_scale, double global_norm);
-    /// Around a step whose gradients are measured for the noise scale.
+    /// Turns the measurement for the noise scale on before a step and off after it.
     void measure_noise(bool on);
-    /// The squared gradient norm of a part of the step's batch and of all of it, batches in tokens, of all matrices but
-    /// the experts'; on every rank the same.
+    /// Squared gradient norms of a part of the step's batch and of the whole batch (sizes in tokens), over all matrices
+    /// but the experts'. The same on every rank.
     Result<std::pair<NormSample, NormSample>> noise_samples(double inv_scale) const;
 
-    /// Made when the weights are final.
+    /// To be called when the weights are final: masters are copied from them.
     Result<void> make_optimizer(const Optimizer& settings);
-    /// One update of this rank's parts, then everyone's to everyone.
+    /// Updates this rank's parts, then gathers the parts of all ranks on every rank.
     Result<void> step(double lr, double inv_scale, double clip_factor);
-    /// This rank's runs of parameters and their gradients.
+    /// This rank's ranges of parameters and their gradients.
     struct Run {
         std::string name;
         torch::Tensor parameter, gradient;
@@ -76,21 +77,21 @@ public:
     std::vector<Run> runs() const;
     std::int64_t optimizer_steps() const { return optimizer_->steps(); }
 
-    /// Whole tensors in Hugging Face's names and shapes, on rank 0 of the mesh (elsewhere nothing): the weights, or the
-    /// optimizer's state as "exp_avg/NAME". Every rank calls it.
+    /// Whole tensors under Hugging Face's names and shapes: the weights, or the optimizer's states as "exp_avg/NAME".
+    /// Rank 0 of the mesh gets the tensors, other ranks get none. Every rank has to call.
     Result<NamedTensors> whole_weights();
     Result<NamedTensors> whole_gradients();
     Result<NamedTensors> whole_optimizer_state();
-    /// This rank's parts of whole tensors. Names that belong to other ranks are passed over; error where one of this
-    /// rank is missing or has another shape or dtype, and then nothing has changed.
+    /// Loads this rank's parts of whole tensors. Names that belong to other ranks are skipped. Error when a tensor of
+    /// this rank is missing or has another shape or dtype; the model is unchanged then.
     Result<void> load_weights(const NamedTensors& whole, const std::string& what);
-    /// Likewise of the weights that stay as they are beside adapters, which the calls above leave out.
+    /// The same for the frozen weights beside adapters, which the calls above leave out.
     Result<void> load_frozen(const NamedTensors& whole, const std::string& what);
     Result<void> load_optimizer_state(const NamedTensors& whole, std::int64_t steps);
 
 private:
     bool states_in_host_memory() const;
-    /// Where each part waits while it is not used; empty where all of them stay.
+    /// Where each part waits while it is not in use; empty when all parts stay in memory.
     std::vector<HeldShards::Place> places_of_parameters() const;
     /// A parameter of this rank, once.
     struct Parameter {
@@ -101,7 +102,7 @@ private:
         DataParallel* parallel = nullptr;
         OwnedPart part;
     };
-    /// One that does not train: each data-parallel rank has all of it.
+    /// A parameter that does not train: each data-parallel rank holds the whole of it.
     struct Frozen {
         std::string name;
         Shard shard;
@@ -119,7 +120,7 @@ private:
     void make_parallel();
     Collectives& data_group(bool expert) const { return expert ? context_.mesh->expert_data() : context_.mesh->data(); }
     Result<void> sum_gradients(const std::vector<std::size_t>& parameters, Collectives& ranks);
-    /// Whether this rank is the one that speaks for a parameter that several hold.
+    /// Whether this rank counts a parameter that several ranks hold: exactly one of them does.
     bool speaks_for(const Parameter& parameter, bool of_data_group) const;
     Result<NamedTensors> whole(const std::vector<torch::Tensor>& runs);
     Result<std::vector<torch::Tensor>> slices(const std::vector<torch::Tensor>& runs) const;
@@ -139,7 +140,7 @@ private:
     std::optional<AdaGc> tensor_clip_;  ///< by parameter
     bool measures_noise_ = false;
     std::int64_t backwards_ = 0;               ///< of the step that is measured
-    std::unique_ptr<HeldShards> held_shards_;  ///< null: parameters stay
+    std::unique_ptr<HeldShards> held_shards_;  ///< null: parameters stay in memory
     HeldShards* optimizer_shards_ = nullptr;   ///< the optimizer's, with its states; null likewise
     std::unique_ptr<ShardedOptimizer> optimizer_;
     Result<void> parameters_placed_;

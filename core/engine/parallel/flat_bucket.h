@@ -21,7 +21,7 @@ struct BucketPlace {
 /// ranks are equal. A shard may begin and end in the middle of a parameter.
 class BucketLayout {
 public:
-    /// `granularity`: a shard holds a multiple of so many numbers.
+    /// `granularity`: the size of a shard is a multiple of this many numbers.
     BucketLayout(const std::vector<torch::Tensor>& parameters, c10::ScalarType dtype, int shards,
                  std::int64_t granularity = 1);
 
@@ -30,8 +30,8 @@ public:
     const std::vector<BucketPlace>& places() const { return places_; }
     /// The view of parameter `i` in a flat tensor of numel() numbers.
     torch::Tensor view(const torch::Tensor& flat, std::size_t i) const;
-    /// The run of parameter `i` in the shard of `rank`: its begin in the parameter, its begin in the shard, its length
-    /// (0: none).
+    /// The range of parameter `i` in the shard of `rank`: where the range begins in the parameter and in the shard, and
+    /// its length (0: none).
     struct Run {
         std::int64_t in_parameter = 0, in_shard = 0, length = 0;
     };

@@ -18,8 +18,8 @@ struct GradientNorms {
 /// The square of each tensor's Euclidean norm, taken in fp32 whatever its dtype, with one transfer from the device.
 std::vector<double> squared_norms(const std::vector<torch::Tensor>& gradients);
 
-/// What to multiply gradients with so that their norm is at most `clip` (torch.nn.utils.clip_grad_norm_'s rule:
-/// clip / (norm + 1e-6), never above 1). `clip` 0: no limit.
+/// Factor that brings the norm of gradients down to `clip` (torch.nn.utils.clip_grad_norm_'s rule: clip / (norm +
+/// 1e-6), never above 1). `clip` 0: no limit.
 double clip_factor(double norm, double clip);
 
 }  // namespace plimsoll::engine

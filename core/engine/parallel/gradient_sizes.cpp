@@ -31,9 +31,7 @@ Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
     for (std::size_t i = 0; i < each.size(); ++i) squares.mutable_data_ptr<double>()[rows[i]] += each[i];
     if (!alone) {
         Tensor all = squares.to(device_);
-        if (auto summed = context_.mesh->world().all_reduce_sum(all)->wait(); !summed) {
-            return tl::unexpected(summed.error());
-        }
+        PLIMSOLL_CHECK(context_.mesh->world().all_reduce_sum(all)->wait());
         squares = host_values(all);
     }
     GradientNorms norms;
@@ -145,9 +143,7 @@ Result<std::pair<NormSample, NormSample>> DistributedModel::noise_samples(double
     for (const double square : squared_norms(gradients)) big += square;
     // What several tensor-parallel ranks hold is measured by each of them, and counts once.
     Tensor sums = torch::tensor({dense_->own_squares(), big}, torch::dtype(torch::kFloat64)).to(device_);
-    if (auto summed = context_.mesh->world().all_reduce_sum(sums)->wait(); !summed) {
-        return tl::unexpected(summed.error());
-    }
+    PLIMSOLL_CHECK(context_.mesh->world().all_reduce_sum(sums)->wait());
     const Tensor host = host_values(sums);
     const Layout& layout = plan_.layout;
     const double ranks = static_cast<double>(context_.mesh->data().world_size());

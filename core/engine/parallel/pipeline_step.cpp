@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/clock.h"
 #include "core/engine/activations/saved_tensors.h"
 #include "core/engine/layers/ring_attention.h"
 #include "core/engine/memory/memory_recorder.h"
@@ -13,8 +14,6 @@ namespace plimsoll::engine {
 using torch::Tensor;
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 bool is_backward(OpKind kind) { return kind == OpKind::Backward || kind == OpKind::BackwardInput; }
 
@@ -236,12 +235,12 @@ Result<void> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, con
     loss_sum_.reset();
     model_.zero_gradients();
     for (std::size_t place = 0; place < steps_.size(); ++place) {
-        OpTime time{steps_[place].op, now(), 0};
+        OpTime time{steps_[place].op, wall_clock(), 0};
         execute(place, batch, settings);
         const int chunk = steps_[place].op.chunk;
         if (schedule_.ranks > 1 && place == last_gradients_[static_cast<std::size_t>(chunk)])
             model_.reduce_chunk(chunk);
-        time.end = now();
+        time.end = wall_clock();
         times_.push_back(time);
     }
     for (Pending& each : pending_) must(each.work->wait());
@@ -290,10 +289,10 @@ Result<double> Pipeline::loss(const Batch& batch) {
     Tensor value = at::zeros({1}, torch::dtype(torch::kFloat64).device(model_.device()));
     if (loss.defined()) value.fill_(loss.item<double>());
     const int head = schedule_.rank_of(schedule_.stages() - 1);
-    if (auto sent = ranks_.broadcast(value, head); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(ranks_.broadcast(value, head));
     // Context-parallel ranks hold as many positions each.
     Collectives& context = model_.context().mesh->context();
-    if (auto summed = context.all_reduce_sum(value)->wait(); !summed) return tl::unexpected(summed.error());
+    PLIMSOLL_CHECK(context.all_reduce_sum(value)->wait());
     return value.item<double>() / context.world_size();
 }
 
@@ -313,10 +312,8 @@ Result<Tensor> Pipeline::next_logits(const Tensor& tokens) {
     const Tensor here = places.eq(last).nonzero();
     if (all.defined() && here.numel() > 0) row.copy_(all[0][here.item<std::int64_t>()]);
     const int head = schedule_.rank_of(schedule_.stages() - 1);
-    if (auto summed = context.mesh->context().all_reduce_sum(row)->wait(); !summed) {
-        return tl::unexpected(summed.error());
-    }
-    if (auto sent = ranks_.broadcast(row, head); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(context.mesh->context().all_reduce_sum(row)->wait());
+    PLIMSOLL_CHECK(ranks_.broadcast(row, head));
     return row.cpu();
 }
 

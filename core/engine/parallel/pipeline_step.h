@@ -26,13 +26,13 @@ struct StepSettings {
     std::function<void()> before_last_backward;
 };
 
-/// What the ranks tell one another in a step: the mean loss of the global batch, ranks that were asked to stop, router
-/// loss, z-loss.
+/// Numbers that the ranks exchange in a step: the mean loss of the global batch, the number of ranks that were asked to
+/// stop, router loss, z-loss.
 inline constexpr std::int64_t step_status_numbers = 4;
 
 class Pipeline {
 public:
-    /// What it is given has to outlive it.
+    /// The arguments must outlive the pipeline.
     Pipeline(const Plan& plan, DistributedModel& model, const PipelineSchedule& schedule);
 
     /// Forward and backward of all micro-batches; gradients are averaged over ranks afterwards. `batch(k)` is
@@ -42,10 +42,10 @@ public:
     /// Sum of the losses of the step's micro-batches so far (fp64); undefined on a rank without the head.
     const torch::Tensor& loss_sum() const { return loss_sum_; }
 
-    /// Without gradients, through all stages. Every rank of the model calls them alike.
-    /// Mean loss of the batch on each rank of the pipeline.
+    /// The next two run through all stages without gradients. Every rank of the model has to make the same calls. Mean
+    /// loss of the batch on each rank of the pipeline.
     Result<double> loss(const Batch& batch);
-    /// tokens [1, time] -> logits [vocab] behind the last of them, on every rank of the model, on the CPU.
+    /// tokens [1, time] -> logits [vocab] after the last token, on every rank of the model, on the CPU.
     Result<torch::Tensor> next_logits(const torch::Tensor& tokens);
 
 private:
@@ -56,12 +56,12 @@ private:
         std::shared_ptr<Work> work;
         torch::Tensor tensor;
         int peer = 0;
-        int consumed_by = 0;  ///< place of the operation that receives it in the peer's list
+        int consumed_by = 0;  ///< place, in the peer's list, of the operation that receives the tensor
     };
     struct Incoming {
         std::shared_ptr<Work> work;
         torch::Tensor tensor;
-        int produced_by = 0;  ///< place of the operation that sent it in the peer's list
+        int produced_by = 0;  ///< place, in the peer's list, of the operation that sent the tensor
     };
 
     void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);

@@ -9,13 +9,13 @@
 
 namespace plimsoll::engine {
 
-/// Forward: a unit's parameters are gathered before it and freed after it, and the next unit's are on their way by
-/// then. Backward: gathered again when the gradient of the unit's output arrives (the unit before is on its way), freed
-/// when the gradient of its input is done.
+/// Forward: the parameters of a unit are gathered before the unit runs and freed afterwards; meanwhile the next unit is
+/// being gathered. Backward: the parameters are gathered again when the gradient of the unit's output arrives (the unit
+/// before is then being gathered), and freed when the gradient of the unit's input is done.
 class ZeroGate final : public ParameterGate {
 public:
-    /// `first_unit` is what the decoder's units are numbered from in `parallels`. `embedding_in_head`: the head uses
-    /// the embedding's weight.
+    /// `first_unit` is the number of the decoder's unit 0 in `parallels`. `embedding_in_head`: the head uses the
+    /// embedding's weight.
     ZeroGate(std::vector<DataParallel*> parallels, std::size_t first_unit, std::size_t units, bool embedding_in_head);
 
     torch::Tensor enter(std::size_t unit, const torch::Tensor& x) override;

@@ -46,8 +46,7 @@ Result<Accelerator*> load() {
         return accelerator;
     }
     return bad_input(
-        "the CUDA part of Plimsoll cannot be loaded ({}); install plimsoll-cuda, or set cluster.gpu to "
-        "\"cpu\"",
+        "the CUDA part of Plimsoll cannot be loaded ({}); install plimsoll-cuda, or set cluster.gpu to \"cpu\"",
         reason);
 }
 

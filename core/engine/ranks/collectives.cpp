@@ -17,7 +17,7 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// What a group and its subgroups share.
+/// State that a group and its subgroups share.
 struct Meeting {
     c10::intrusive_ptr<c10d::Store> store;
     std::string address;
@@ -26,7 +26,7 @@ struct Meeting {
     std::unique_ptr<WaitBoard> board;
 };
 
-/// What a backend's exception means: a broken connection is a rank that ended, silence is a rank that hangs.
+/// The meaning of a backend's exception: a broken connection is a rank that ended, silence is a rank that hangs.
 tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const std::exception& error) {
     const std::string text = first_line(error);
     if (text.find("imed out") != std::string::npos || text.find("imeout") != std::string::npos) {
@@ -56,7 +56,7 @@ private:
     WaitBoard* board_;
 };
 
-/// Work that is over already: done, or failed at its start.
+/// Work that has already ended: done, or failed at its start.
 class EndedWork final : public Work {
 public:
     explicit EndedWork(Result<void> result = {}) : result_(std::move(result)) {}
@@ -236,17 +236,14 @@ std::unique_ptr<Collectives> single_rank() { return std::make_unique<SingleRank>
 Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout, Accelerator* accelerator) {
     if (info.world_size == 1) return std::make_unique<SingleRank>();
     auto meeting = std::make_shared<Meeting>();
-    const auto store = connect_store(info, timeout);
-    if (!store) return tl::unexpected(store.error());
-    const auto board_store = connect_store(info, timeout, /*may_serve=*/false);
-    if (!board_store) return tl::unexpected(board_store.error());
-    auto address = local_address(info.master_addr, info.master_port);
-    if (!address) return tl::unexpected(address.error());
-    meeting->store = *store;
-    meeting->address = std::move(*address);
+    PLIMSOLL_TRY(const auto store, connect_store(info, timeout));
+    PLIMSOLL_TRY(const auto board_store, connect_store(info, timeout, /*may_serve=*/false));
+    PLIMSOLL_TRY(auto address, local_address(info.master_addr, info.master_port));
+    meeting->store = store;
+    meeting->address = std::move(address);
     meeting->timeout = timeout;
     meeting->accelerator = accelerator;
-    meeting->board = std::make_unique<WaitBoard>(*board_store, info.rank, info.world_size);
+    meeting->board = std::make_unique<WaitBoard>(board_store, info.rank, info.world_size);
     return Group::connect(meeting, meeting->store, info.rank, info.world_size, "");
 }
 

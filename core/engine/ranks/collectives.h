@@ -35,9 +35,9 @@ inline void must(const Result<void>& result) {
     if (!result) throw CollectiveError(result.error().message);
 }
 
-/// A group of ranks: Gloo on CPU tensors, NCCL (through plimsoll-cuda) on CUDA tensors. Every rank of it has to make
-/// the same calls in the same order. Nothing here throws. Tensors are contiguous; they may be read and written again
-/// after wait().
+/// A group of ranks: Gloo on CPU tensors, NCCL (through plimsoll-cuda) on CUDA tensors. All ranks of the group must
+/// make the same calls in the same order. Nothing here throws. Tensors must be contiguous; the caller may read and
+/// write them again after wait().
 class Collectives {
 public:
     virtual ~Collectives() = default;
@@ -48,7 +48,7 @@ public:
     virtual std::shared_ptr<Work> all_reduce_max(torch::Tensor tensor) = 0;
     /// `output` holds world_size parts of the size of `input`, in the order of ranks.
     virtual std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) = 0;
-    /// `input` holds world_size parts of the size of `output`; this rank gets the sum of everyone's part of its number.
+    /// `input` holds world_size parts of the size of `output`; rank r gets the sum over all ranks of part r.
     virtual std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) = 0;
     /// Row counts (dimension 0) to and from each rank.
     virtual std::shared_ptr<Work> all_to_all(torch::Tensor output, torch::Tensor input,
@@ -63,20 +63,20 @@ public:
     Result<void> broadcast(torch::Tensor tensor, int root) { return broadcast(std::move(tensor), root, 0); }
     Result<void> barrier() { return barrier(0); }
 
-    /// How long this rank has waited so far in calls of this group and of all that come from the same one.
+    /// How long this rank has waited so far in calls of this group and of every group made from the same world.
     virtual Seconds waited() const { return 0; }
 
-    /// A group of some of these ranks, called by each of `members` (numbers in this group, ascending) and by no other.
-    /// `name` tells it apart from other groups and stands in messages: "tensor-parallel".
+    /// Makes a group of some of these ranks. To be called by each of `members` (ranks in this group, ascending) and by
+    /// no other rank. `name` tells it apart from other groups and stands in messages: "tensor-parallel".
     virtual Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) = 0;
 };
 
 /// The group of all ranks. world_size 1 needs no store and no network. A collective that takes longer than `timeout` is
-/// an error. With an accelerator the group works on its tensors.
+/// an error. With an accelerator the group works on the accelerator's tensors.
 Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout,
                                                       Accelerator* accelerator = nullptr);
 
-/// A group of one: every collective is done at once, a message to itself an error.
+/// A group of one rank: every collective is done at once; sending a message is an error.
 std::unique_ptr<Collectives> single_rank();
 
 }  // namespace plimsoll::engine

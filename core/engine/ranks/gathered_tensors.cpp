@@ -57,16 +57,16 @@ Result<void> send(const std::vector<TensorPart>& own, Collectives& world, torch:
 
 Result<std::vector<TensorPart>> receive(int rank, Collectives& world, torch::Device device) {
     const torch::Tensor length = torch::zeros({1}, torch::kInt64).to(device);
-    if (auto got = world.receive(length, rank, 0)->wait(); !got) return tl::unexpected(got.error());
+    PLIMSOLL_CHECK(world.receive(length, rank, 0)->wait());
     const torch::Tensor header = torch::empty({length.item<std::int64_t>()}, torch::kUInt8).to(device);
-    if (auto got = world.receive(header, rank, 1)->wait(); !got) return tl::unexpected(got.error());
+    PLIMSOLL_CHECK(world.receive(header, rank, 1)->wait());
     const torch::Tensor host = header.cpu();
     std::vector<TensorPart> parts = parts_described(std::string(
         reinterpret_cast<const char*>(host.data_ptr<std::uint8_t>()), static_cast<std::size_t>(host.numel())));
     for (TensorPart& each : parts) {
         if (each.part.numel() == 0) continue;
         const torch::Tensor landing = each.part.to(device);
-        if (auto got = world.receive(landing, rank, 2)->wait(); !got) return tl::unexpected(got.error());
+        PLIMSOLL_CHECK(world.receive(landing, rank, 2)->wait());
         each.part = landing.cpu();
     }
     return parts;
@@ -86,15 +86,14 @@ void put(const std::vector<TensorPart>& parts, std::map<std::string, torch::Tens
 Result<NamedTensors> gather_on_first_rank(const std::vector<TensorPart>& own, Collectives& world,
                                           torch::Device device) {
     if (world.rank() != 0) {
-        if (auto sent = send(own, world, device); !sent) return tl::unexpected(sent.error());
+        PLIMSOLL_CHECK(send(own, world, device));
         return NamedTensors();
     }
     std::map<std::string, torch::Tensor> whole;
     put(own, whole);
     for (int rank = 1; rank < world.world_size(); ++rank) {
-        const auto parts = receive(rank, world, device);
-        if (!parts) return tl::unexpected(parts.error());
-        put(*parts, whole);
+        PLIMSOLL_TRY(const auto parts, receive(rank, world, device));
+        put(parts, whole);
     }
     return NamedTensors(whole.begin(), whole.end());
 }

@@ -5,8 +5,8 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// The even part of the tensor is summed in place: each rank of the group works on its own piece of it. What is left
-/// over, fewer numbers than the group has ranks, goes through a padded copy.
+/// The divisible part of the tensor is summed in place: each rank of the group works on a piece of its own. The
+/// remainder, with fewer numbers than the group has ranks, goes through a padded copy.
 class TwoLevelWork final : public Work {
 public:
     TwoLevelWork(const torch::Tensor& tensor, Collectives& inside, Collectives& between)

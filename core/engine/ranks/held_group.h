@@ -20,7 +20,7 @@ inline void keep(torch::autograd::AutogradContext* ctx, const HeldGroupPointer& 
     ctx->saved_data["group"] = torch::IValue::make_capsule(group);
 }
 
-/// Those of keep().
+/// The ranks given to keep().
 inline Collectives& kept_ranks(torch::autograd::AutogradContext* ctx) {
     return *static_cast<const HeldGroup&>(*ctx->saved_data["group"].toCapsule()).ranks;
 }

@@ -22,14 +22,9 @@ MeshPosition position_of(const Layout& layout, int rank) {
     return position;
 }
 
-int rank_at(const Layout& layout, const MeshPosition& position) {
-    const auto rank = ((position.pp * layout.dp + position.dp) * layout.cp + position.cp) * layout.tp + position.tp;
-    return static_cast<int>(rank);
-}
-
 namespace {
 
-/// The ranks whose position is like `own` but for what `same` lets differ.
+/// The ranks whose position `same` accepts.
 std::vector<int> ranks_where(const Layout& layout, const std::function<bool(const MeshPosition&)>& same) {
     std::vector<int> ranks;
     for (int rank = 0; rank < static_cast<int>(layout.world_size()); ++rank) {
@@ -71,7 +66,7 @@ Result<std::unique_ptr<Mesh>> Mesh::make(const Plan& plan, Collectives& world) {
         return nullptr;
     };
     const auto same_stage = [&](const MeshPosition& p) { return p.pp == own.pp; };
-    // Every rank makes its groups in this order: making one waits for its other members.
+    // Every rank makes its groups in this order, because making a group waits for its other members.
     mesh->tensor_ = group("tensor-parallel",
                           [&](const MeshPosition& p) { return same_stage(p) && p.dp == own.dp && p.cp == own.cp; });
     mesh->shared_heads_ = group("shared-heads", [&](const MeshPosition& p) {
@@ -83,9 +78,9 @@ Result<std::unique_ptr<Mesh>> Mesh::make(const Plan& plan, Collectives& world) {
     mesh->data_ = group("data-parallel", same_weights);
     const auto grouped = static_cast<int>(plan.training.all_reduce_group);
     if (made && grouped > 1 && grouped < mesh->data_->world_size()) {
-        auto two_levels = grouped_all_reduce(std::move(mesh->data_), world, ranks_where(layout, same_weights), grouped);
-        if (!two_levels) return tl::unexpected(two_levels.error());
-        mesh->data_ = std::move(*two_levels);
+        PLIMSOLL_TRY(auto two_levels,
+                     grouped_all_reduce(std::move(mesh->data_), world, ranks_where(layout, same_weights), grouped));
+        mesh->data_ = std::move(two_levels);
     }
     mesh->expert_ = group("expert-parallel", [&](const MeshPosition& p) {
         return same_stage(p) && p.tp == own.tp && p.cp == own.cp && p.dp / ep == own.dp / ep;

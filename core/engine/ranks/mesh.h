@@ -11,21 +11,21 @@
 namespace plimsoll::engine {
 
 /// Tensor-parallel ranks are neighbours, then context-, data- and pipeline-parallel ones (Megatron-LM's order
-/// "tp-cp-dp-pp"): what talks most sits closest. Expert-parallel ranks are neighbours among the data-parallel ones.
+/// "tp-cp-dp-pp"): ranks that communicate most are closest. Expert-parallel ranks are neighbours among the
+/// data-parallel ones.
 struct MeshPosition {
     int pp = 0, dp = 0, cp = 0, tp = 0;
     bool operator==(const MeshPosition&) const = default;
 };
 
 MeshPosition position_of(const Layout& layout, int rank);
-int rank_at(const Layout& layout, const MeshPosition& position);
 
-/// The groups of one rank; those of one rank alone need no network.
+/// The groups that one rank belongs to. A group of one rank needs no network.
 class Mesh {
 public:
-    /// `world` has as many ranks as the plan's layout and has to outlive the mesh.
+    /// `world` must have as many ranks as the plan's layout and must outlive the mesh.
     static Result<std::unique_ptr<Mesh>> make(const Plan& plan, Collectives& world);
-    /// One rank that stands alone, for models that are only looked at.
+    /// The mesh of a single rank, for models that are only inspected.
     static std::unique_ptr<Mesh> alone();
 
     const MeshPosition& position() const { return position_; }
@@ -34,9 +34,9 @@ public:
     Collectives& tensor() const { return *tensor_; }
     Collectives& context() const { return *context_; }
     Collectives& pipeline() const { return *pipeline_; }
-    /// Ranks with the same weights: data- and context-parallel ones. Gradients are averaged over it.
+    /// Ranks with the same weights: the data- and context-parallel ones. Gradients are averaged over this group.
     Collectives& data() const { return *data_; }
-    /// Ranks that hold the experts of a layer between them.
+    /// Ranks that share out the experts of a layer.
     Collectives& expert() const { return *expert_; }
     /// Ranks with the same experts.
     Collectives& expert_data() const { return *expert_data_; }

@@ -32,26 +32,22 @@ constexpr int most_ranks = 1'000'000;
 }  // namespace
 
 Result<RankInfo> RankInfo::from_environment() {
-    // Inside a Slurm job torchrun's variables win: they are nearer to this process.
+    // Inside a Slurm job torchrun's variables win, because torchrun started this process.
     const bool torchrun = variable("RANK") || variable("WORLD_SIZE");
     const bool slurm = variable("SLURM_PROCID") && variable("SLURM_NTASKS");
     RankInfo info;
     if (!torchrun && !slurm) return info;
 
-    const auto world_size = whole_number(torchrun ? "WORLD_SIZE" : "SLURM_NTASKS", 1, most_ranks);
-    if (!world_size) return tl::unexpected(world_size.error());
-    const auto rank = whole_number(torchrun ? "RANK" : "SLURM_PROCID", 0, *world_size - 1);
-    if (!rank) return tl::unexpected(rank.error());
-    const auto local_rank = whole_number(torchrun ? "LOCAL_RANK" : "SLURM_LOCALID", 0, *world_size - 1);
-    if (!local_rank) return tl::unexpected(local_rank.error());
-    info.world_size = *world_size;
-    info.rank = *rank;
-    info.local_rank = *local_rank;
+    PLIMSOLL_TRY(const auto world_size, whole_number(torchrun ? "WORLD_SIZE" : "SLURM_NTASKS", 1, most_ranks));
+    PLIMSOLL_TRY(const auto rank, whole_number(torchrun ? "RANK" : "SLURM_PROCID", 0, world_size - 1));
+    PLIMSOLL_TRY(const auto local_rank, whole_number(torchrun ? "LOCAL_RANK" : "SLURM_LOCALID", 0, world_size - 1));
+    info.world_size = world_size;
+    info.rank = rank;
+    info.local_rank = local_rank;
     if (info.world_size == 1) return info;
 
-    const auto port = whole_number("MASTER_PORT", 1, 65535);
-    if (!port) return tl::unexpected(port.error());
-    info.master_port = *port;
+    PLIMSOLL_TRY(const auto port, whole_number("MASTER_PORT", 1, 65535));
+    info.master_port = port;
     const auto address = variable("MASTER_ADDR");
     if (!address) {
         return bad_input(
@@ -60,9 +56,8 @@ Result<RankInfo> RankInfo::from_environment() {
     }
     info.master_addr = *address;
     if (variable("TORCHELASTIC_RESTART_COUNT")) {
-        const auto attempt = whole_number("TORCHELASTIC_RESTART_COUNT", 0, most_ranks);
-        if (!attempt) return tl::unexpected(attempt.error());
-        info.attempt = *attempt;
+        PLIMSOLL_TRY(const auto attempt, whole_number("TORCHELASTIC_RESTART_COUNT", 0, most_ranks));
+        info.attempt = attempt;
     }
     info.rank0_serves_store = variable("TORCHELASTIC_USE_AGENT_STORE") == "False";
     return info;

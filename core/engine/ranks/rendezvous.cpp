@@ -28,7 +28,7 @@ std::string first_line(const std::exception& error) {
 
 namespace {
 
-/// A listening socket at exactly that address: TCPStore's own would listen on every network of the machine.
+/// A listening socket at exactly that address: TCPStore's own socket would listen on every network of the machine.
 Result<int> listen_at(const std::string& host, int port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -114,23 +114,21 @@ Result<c10::intrusive_ptr<c10d::Store>> connect_store(const RankInfo& info, Seco
 }
 
 Result<void> serve_store(int port, const std::string& host) {
-    const auto fd = listen_at(host, port);
-    if (!fd) return tl::unexpected(fd.error());
-    const auto bound = port_of(*fd);
-    if (!bound) return tl::unexpected(bound.error());
+    PLIMSOLL_TRY(const auto fd, listen_at(host, port));
+    PLIMSOLL_TRY(const auto bound, port_of(fd));
     try {
         c10d::TCPStoreOptions options;
-        options.port = static_cast<std::uint16_t>(*bound);
+        options.port = static_cast<std::uint16_t>(bound);
         options.isServer = true;
         options.waitWorkers = false;
-        options.masterListenFd = *fd;
+        options.masterListenFd = fd;
         c10d::TCPStore store(host, options);
-        fmt::print("{}\n", *bound);
+        fmt::print("{}\n", bound);
         std::fflush(stdout);
         wait_until_stdin_closes();
         return {};
     } catch (const std::exception& error) {
-        return failed("the store cannot be served at {} port {}: {}", host, *bound, first_line(error));
+        return failed("the store cannot be served at {} port {}: {}", host, bound, first_line(error));
     }
 }
 

@@ -15,14 +15,14 @@ namespace plimsoll::engine {
 
 namespace {
 
-/// The ranks' channel and the thread that works on it. A call that has failed leaves the ranks at different places: all
-/// later ones fail in the same way. Kept alive by pending work.
+/// The ranks' channel and its thread. After a failed call the ranks are at different places, so all later calls fail in
+/// the same way. Pending work keeps the link alive.
 struct Link {
     explicit Link(std::unique_ptr<SharedChannel> ranks) : channel(std::move(ranks)) {}
 
     std::unique_ptr<SharedChannel> channel;
-    Met met = Met::All;  ///< of the calls so far; only the queue's calls touch it
-    CallQueue queue;     ///< ends first
+    Met met = Met::All;  ///< outcome of the calls so far; only the queue's calls touch it
+    CallQueue queue;     ///< destroyed before the channel
 };
 
 class SharedWork final : public Work {
@@ -121,7 +121,8 @@ public:
 
 private:
     static bool fits(const torch::Tensor& tensor) { return tensor.is_cpu() && tensor.is_contiguous(); }
-    /// `whole` has a part of the size of `part` for each rank; a call that is made otherwise gets Gloo's complaint.
+    /// Whether `whole` has a part of the size of `part` for each rank; otherwise Gloo makes the call, and its complaint
+    /// is reported.
     bool fits(const torch::Tensor& whole, const torch::Tensor& part) const {
         return fits(whole) && fits(part) && whole.scalar_type() == part.scalar_type() &&
                whole.numel() == part.numel() * world_size();
@@ -149,7 +150,7 @@ std::string get(c10d::Store& store, const std::string& key) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// Tells every rank of the group `own`, and what each has told.
+/// Tells every rank of the group `own`, and gives the texts of all ranks.
 std::vector<std::string> exchange(c10d::Store& store, const std::string& topic, int rank, int world_size,
                                   const std::string& own) {
     store.set(fmt::format("shared/{}/{}", topic, rank), own);
@@ -173,7 +174,7 @@ std::optional<std::vector<PeerProcess>> open_peers(const std::vector<std::string
     return peers;
 }
 
-/// Null where the ranks cannot share memory; on all of them alike.
+/// Null on all ranks when some rank cannot share memory.
 std::unique_ptr<SharedChannel> make_channel(c10d::Store& store, int rank, int world_size) {
     const auto hosts = exchange(store, "host", rank, world_size, switched_off() ? "" : host_identity());
     for (const std::string& host : hosts) {

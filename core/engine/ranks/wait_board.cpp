@@ -54,7 +54,7 @@ void WaitBoard::tell(const std::string& text) {
     try {
         store_->set(key_of(rank_), text);
     } catch (const std::exception&) {
-        // The store has ended: so will the run, and the collective tells it.
+        // The store has ended; the run ends too, and the collective reports it.
     }
 }
 

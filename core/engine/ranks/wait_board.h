@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: each rank tells in the store what it has been waiting for, so that the one that nobody hears of
-// can be named.
+// Who waits for whom: each rank writes to the store what it waits for, so that a silent rank can be named.
 #pragma once
 
 #include <chrono>
@@ -12,8 +11,8 @@
 
 namespace plimsoll::engine {
 
-/// A thread looks twice a second; a wait of more than a second is written to the store under this rank's number, and
-/// taken back when it is over. Short waits cost a lock.
+/// A thread looks twice a second. A wait of more than a second is written to the store under this rank's number and is
+/// removed when the wait is over. A short wait costs a lock.
 class WaitBoard {
 public:
     /// The store must be a client of its own: a blocked one would silence the board.

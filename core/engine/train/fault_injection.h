@@ -14,23 +14,23 @@ namespace plimsoll::engine {
 
 class FaultInjection {
 public:
-    /// What it is given has to outlive it.
+    /// The arguments must outlive the injection.
     FaultInjection(const std::vector<Fault>& faults, const Plan& plan, const Mesh& mesh);
 
     bool any() const { return !places_.empty(); }
     /// Before the forward of step `number` over the global batch from sequence `samples` on. A slow rank waits here;
     /// oom throws here what an allocation that does not fit throws.
     void begin_step(std::int64_t number, std::uint64_t samples);
-    /// A layer's output as the next one gets it.
+    /// A layer's output as the next layer receives it, corrupted where a fault says so.
     torch::Tensor spoil(std::int32_t layer, const torch::Tensor& output) const;
-    /// What the loss is multiplied with on its way back.
+    /// Factor on the loss in the backward pass.
     double loss_factor() const;
 
 private:
     const Plan& plan_;
     const Mesh& mesh_;
     std::vector<FaultPlace> places_;
-    std::vector<Fault> now_;  ///< of the step that runs
+    std::vector<Fault> now_;  ///< faults of the current step
 };
 
 }  // namespace plimsoll::engine

@@ -36,11 +36,11 @@ struct Found {
 Result<std::optional<BadNumbers>> agree(const Found& own, Collectives& world, torch::Device device) {
     const auto options = torch::dtype(torch::kInt64).device(device);
     const torch::Tensor best = torch::full({1}, own.place, options);
-    if (auto done = world.all_reduce_max(best)->wait(); !done) return tl::unexpected(done.error());
+    PLIMSOLL_CHECK(world.all_reduce_max(best)->wait());
     const auto place = best.item<std::int64_t>();
     if (place < 0) return std::nullopt;
     const torch::Tensor teller = torch::full({1}, own.place == place ? world.world_size() - world.rank() : 0, options);
-    if (auto done = world.all_reduce_max(teller)->wait(); !done) return tl::unexpected(done.error());
+    PLIMSOLL_CHECK(world.all_reduce_max(teller)->wait());
     const int root = world.world_size() - static_cast<int>(teller.item<std::int64_t>());
 
     torch::Tensor text = torch::zeros({longest_text}, torch::kByte);
@@ -49,7 +49,7 @@ Result<std::optional<BadNumbers>> agree(const Found& own, Collectives& world, to
     std::copy_n(line.data(), std::min<std::size_t>(line.size(), longest_text - 1),
                 text.mutable_data_ptr<std::uint8_t>());
     text = text.to(device);
-    if (auto sent = world.broadcast(text, root); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(world.broadcast(text, root));
     const torch::Tensor host = text.cpu();
     const std::string told(reinterpret_cast<const char*>(host.const_data_ptr<std::uint8_t>()));
     const std::size_t end = told.find('\n', 3);

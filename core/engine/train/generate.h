@@ -10,15 +10,15 @@
 
 namespace plimsoll::engine {
 
-/// tokens [1, time] -> logits [vocab] behind the last of them; nothing defined: there are none, and the text ends.
+/// tokens [1, time] -> logits [vocab] after the last token; an undefined tensor ends the text.
 using NextLogits = std::function<torch::Tensor(const torch::Tensor& tokens)>;
 
 /// Continues `prompt` by `length` byte tokens at the given temperature (0: the likeliest); deterministic under `seed`,
-/// and no random number is taken from torch's default generator. Gives the prompt and its continuation. The context is
-/// cut to the last `max_context` tokens. An empty prompt continues a line break that is
-/// not shown. Of a larger vocabulary only the 256 bytes are drawn. Bytes that are not valid UTF-8 come out as U+FFFD.
-/// Where the model gives no finite number any more, and once `stop` is set, the text ends early: between two tokens.
-/// Every rank of a model that is spread over several calls it alike.
+/// and no random number is taken from torch's default generator. Returns the prompt and its continuation. The context
+/// is cut to the last `max_context` tokens. An empty prompt continues a line break that is not shown. Of a larger
+/// vocabulary only the 256 bytes are drawn. Bytes that are not valid UTF-8 come out as U+FFFD. Where the model gives no
+/// finite number any more, and once `stop` is set, the text ends early: between two tokens. All ranks of a distributed
+/// model have to make the same call.
 std::string generate(const NextLogits& logits, std::int64_t vocab_size, const std::string& prompt, std::int64_t length,
                      double temperature, std::uint64_t seed, std::int64_t max_context,
                      const std::function<bool()>& stop = {});

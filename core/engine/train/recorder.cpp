@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train/recorder.h"
 
-#include <chrono>
 #include <system_error>
 
+#include "core/base/clock.h"
+
 namespace plimsoll::engine {
-
-namespace {
-
-double wall_clock() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Result<Recorder> Recorder::open(const std::filesystem::path& run, int rank) {
     const auto folder = run / "telemetry";
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return bad_input("cannot make the folder {}: {}", folder.string(), error.message());
-    auto writer = TelemetryWriter::open(folder / fmt::format("rank-{}.rec", rank));
-    if (!writer) return tl::unexpected(writer.error());
-    return Recorder(std::move(*writer));
+    PLIMSOLL_TRY(auto writer, TelemetryWriter::open(folder / fmt::format("rank-{}.rec", rank)));
+    return Recorder(std::move(writer));
 }
 
 Result<void> Recorder::points(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {

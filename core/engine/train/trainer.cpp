@@ -10,6 +10,7 @@
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll::engine {
@@ -23,8 +24,7 @@ Result<void> require_supported(const Plan& plan, const RankInfo& info) {
     const Layout& layout = plan.layout;
     if (layout.world_size() != info.world_size) {
         return bad_input(
-            "the layout takes dp {} x tp {} x pp {} x cp {} = {} ranks, and {} {} started: start as many ranks, or set "
-            "layout.dp",
+            "the layout takes dp {} x tp {} x pp {} x cp {} = {} ranks, and {} {} started: start as many ranks, or set layout.dp",
             layout.dp, layout.tp, layout.pp, layout.cp, layout.world_size(), info.world_size,
             info.world_size == 1 ? "rank was" : "ranks were");
     }
@@ -41,19 +41,17 @@ std::string sentence_of(const std::exception& error) {
                         text.find("can't allocate memory") != std::string::npos;
     if (!memory) return text;
     return fmt::format(
-        "out of memory: lower layout.micro_batch or data.sequence_length, or set layout.recompute to "
-        "full ({})",
-        text);
+        "out of memory: lower layout.micro_batch or data.sequence_length, or set layout.recompute to full ({})", text);
 }
 
 /// Null on CPUs.
 Result<Accelerator*> accelerator_for(const Plan& plan, const RankInfo& info) {
-    if (plan.cluster.gpu == "cpu") return nullptr;
+    if (plan.cluster.on_cpu()) return nullptr;
     const auto accelerator = load_accelerator();
     if (!accelerator) {
         return bad_input("the plan trains on {}, but {}", plan.cluster.gpu, accelerator.error().message);
     }
-    if (auto selected = (*accelerator)->select(info.local_rank); !selected) return tl::unexpected(selected.error());
+    PLIMSOLL_CHECK((*accelerator)->select(info.local_rank));
     return *accelerator;
 }
 
@@ -64,33 +62,28 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     at::globalContext().setDeterministicFillUninitializedMemory(
         false);  // a debugging aid that costs a pass over memory
 
-    const auto accelerator = accelerator_for(plan, info);
-    if (!accelerator) return tl::unexpected(accelerator.error());
-    const torch::Device device = *accelerator == nullptr
+    PLIMSOLL_TRY(const auto accelerator, accelerator_for(plan, info));
+    const torch::Device device = accelerator == nullptr
                                      ? torch::Device(torch::kCPU)
                                      : torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(info.local_rank));
-    const auto corpus = load_corpus(plan.data);
-    if (!corpus) return tl::unexpected(corpus.error());
-    const auto schedule = plan_schedule(plan);
-    if (!schedule) return tl::unexpected(schedule.error());
-    auto collectives = make_collectives(info, options.timeout, *accelerator);
-    if (!collectives) return tl::unexpected(collectives.error());
-    if (auto same = require_same_plan(plan, **collectives); !same) {
-        static_cast<void>(collectives->release());
+    PLIMSOLL_TRY(const auto corpus, load_corpus(plan.data));
+    PLIMSOLL_TRY(const auto schedule, plan_schedule(plan));
+    PLIMSOLL_TRY(auto collectives, make_collectives(info, options.timeout, accelerator));
+    if (auto same = require_same_plan(plan, *collectives); !same) {
+        static_cast<void>(collectives.release());
         return tl::unexpected(same.error());
     }
-    auto mesh = Mesh::make(plan, **collectives);
+    auto mesh = Mesh::make(plan, *collectives);
     if (!mesh) {
-        static_cast<void>(collectives->release());
+        static_cast<void>(collectives.release());
         return tl::unexpected(mesh.error());
     }
 
     std::unique_ptr<TrainLoop> loop;
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            loop =
-                std::make_unique<TrainLoop>(plan, options, *corpus, **mesh, *schedule, recorder, *accelerator, device);
-            if (auto restored = loop->restore(); !restored) return tl::unexpected(restored.error());
+            loop = std::make_unique<TrainLoop>(plan, options, corpus, **mesh, schedule, recorder, accelerator, device);
+            PLIMSOLL_CHECK(loop->restore());
             return loop->run();
         } catch (const std::exception& error) {
             return failed("{}", sentence_of(error));
@@ -101,7 +94,7 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     if (!outcome) {
         static_cast<void>(loop.release());
         static_cast<void>(mesh->release());
-        static_cast<void>(collectives->release());
+        static_cast<void>(collectives.release());
     }
     return outcome;
 }
@@ -109,19 +102,18 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
 }  // namespace
 
 Result<TrainOutcome> train(const Plan& plan, const RankInfo& info, const TrainerOptions& options) {
-    if (auto supported = require_supported(plan, info); !supported) return tl::unexpected(supported.error());
-    auto recorder = Recorder::open(options.run, info.rank);
-    if (!recorder) return tl::unexpected(recorder.error());
+    PLIMSOLL_CHECK(require_supported(plan, info));
+    PLIMSOLL_TRY(auto recorder, Recorder::open(options.run, info.rank));
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            return train_plan(plan, info, options, *recorder);
+            return train_plan(plan, info, options, recorder);
         } catch (const std::exception& error) {
             return failed("{}", sentence_of(error));
         }
     }();
     if (!outcome) {
         const auto sentence = fmt::format("Rank {}: {}", info.rank, outcome.error().message);
-        static_cast<void>(recorder->event(0, "error", sentence));  // the same error ends the program
+        static_cast<void>(recorder.event(0, "error", sentence));  // the same error ends the program
     }
     return outcome;
 }

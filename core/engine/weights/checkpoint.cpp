@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Everything that is being made or removed is named so, and a crash may leave it behind.
+/// Prefix of folders under construction or removal, which a crash may leave behind.
 constexpr std::string_view hidden_prefix = ".step-";
 
 fs::path hidden(const fs::path& checkpoints, std::int64_t step, std::string_view purpose) {
@@ -56,13 +56,14 @@ Result<void> write_files(const fs::path& folder, const CheckpointContents& conte
     return sync_folder(folder);
 }
 
-/// Moves the finished folder to its name. One of that name changes places with it in the same moment.
+/// Moves the finished folder to its final name. An existing folder of that name changes places with it in the same
+/// moment.
 Result<void> put_in_place(const fs::path& made, const fs::path& final) {
     if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, final.c_str(), RENAME_NOREPLACE) == 0) return {};
     if (errno == EEXIST && ::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) == 0) {
         return {};
     }
-    // File systems without these flags (NFS): the old one steps aside first.
+    // File systems without these flags (NFS): the old folder is renamed first.
     std::error_code error;
     if (fs::exists(final, error)) fs::rename(final, made.string() + ".old", error);
     if (!error) fs::rename(made, final, error);
@@ -74,7 +75,7 @@ void keep_newest(const fs::path& checkpoints, std::int64_t step, std::int64_t ke
     std::int64_t kept = 0;
     for (const std::int64_t each : checkpoint_steps(checkpoints)) {
         if (each > step || ++kept <= std::max<std::int64_t>(keep, 1)) continue;
-        // Out of sight in one move, so that no half-removed checkpoint is ever seen.
+        // Hidden in one move, so that no half-removed checkpoint is ever visible.
         std::error_code error;
         fs::rename(checkpoints / checkpoint_name(each), hidden(checkpoints, each, "old"), error);
     }
@@ -109,22 +110,19 @@ Result<fs::path> save_checkpoint(const fs::path& checkpoints, const CheckpointCo
 
 Result<CheckpointContents> read_checkpoint(const fs::path& checkpoint, const Plan& plan) {
     return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointContents> {
-        const auto document = verified_state(checkpoint);
-        if (!document) return tl::unexpected(document.error());
+        PLIMSOLL_TRY(const auto document, verified_state(checkpoint));
         const std::filesystem::path file = checkpoint / (adapts(plan) ? adapter_file : model_file);
-        auto weights = read_safetensors(file);
-        if (!weights) return tl::unexpected(weights.error());
-        if (adapts(plan)) *weights = without_peft_names(*std::move(weights));
+        PLIMSOLL_TRY(auto weights, read_safetensors(file));
+        if (adapts(plan)) weights = without_peft_names(std::move(weights));
         std::int64_t numbers = 0;
-        for (const auto& [name, tensor] : *weights) numbers += tensor.numel();
+        for (const auto& [name, tensor] : weights) numbers += tensor.numel();
         const std::int64_t expected = trained_parameters(plan);
         if (numbers != expected) {
             return bad_input("{} holds {} numbers and the plan's {} {}; it is of another model", file.string(),
                              format_count(numbers), adapts(plan) ? "adapters" : "model", format_count(expected));
         }
-        auto moments = read_safetensors(checkpoint / optimizer_file);
-        if (!moments) return tl::unexpected(moments.error());
-        return CheckpointContents{document->state, document->optimizer_steps, std::move(*weights), std::move(*moments)};
+        PLIMSOLL_TRY(auto moments, read_safetensors(checkpoint / optimizer_file));
+        return CheckpointContents{document.state, document.optimizer_steps, std::move(weights), std::move(moments)};
     });
 }
 

@@ -20,11 +20,12 @@ struct CheckpointContents {
     NamedTensors optimizer;  ///< "exp_avg/NAME" and so on
 };
 
-/// Written into a hidden folder beside, fsynced, then renamed: a checkpoint is whole or absent, and one of the same
-/// step that was there is replaced in one move. state.json holds size and checksum of the other files and of itself.
-/// Afterwards only the newest `keep` (1 at least) of this step and earlier ones remain; later ones, which a run that
-/// resumed from before them has yet to reach, are left alone. config.json is Hugging Face's, so that from_pretrained
-/// reads the folder. Gives the checkpoint's path. On an error (disk full) the checkpoints that were there stand.
+/// The checkpoint is written into a hidden folder beside, fsynced, then renamed: a checkpoint is whole or absent, and
+/// an older checkpoint of the same step is replaced in one move. state.json holds size and checksum of the other files
+/// and of itself. Of this checkpoint and earlier ones only the newest `keep` (at least 1) remain; checkpoints of later
+/// steps, which a resumed run has yet to reach again, are left alone. config.json is Hugging Face's, so that
+/// from_pretrained reads the folder. Returns the checkpoint's path. On an error (disk full) the earlier checkpoints
+/// stay.
 Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints,
                                               const CheckpointContents& contents, const Plan& plan, std::int64_t keep);
 

@@ -33,7 +33,7 @@ const char* llama_like_class(Family family) {
 
 void put_llama_like(Json& config, const Model& m) {
     config["architectures"] = {llama_like_class(m.family)};
-    config["model_type"] = family_names[static_cast<std::size_t>(m.family)];
+    config["model_type"] = name_of(m.family);
     config["hidden_size"] = m.hidden_size;
     config["num_hidden_layers"] = m.num_layers;
     config["num_attention_heads"] = m.num_heads;
@@ -43,7 +43,7 @@ void put_llama_like(Json& config, const Model& m) {
     config["max_position_embeddings"] = m.max_position;
     config["hidden_act"] = "silu";
     config["rms_norm_eps"] = m.norm_eps;
-    // transformers 4 reads the base at the top, 5 inside rope_parameters.
+    // transformers 4 reads rope_theta at the top level, 5 inside rope_parameters.
     config["rope_theta"] = m.rope_theta;
     config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", m.rope_theta}};
     config["attention_dropout"] = 0.0;
@@ -51,7 +51,7 @@ void put_llama_like(Json& config, const Model& m) {
         config["attention_bias"] = m.qkv_bias;
         config["mlp_bias"] = m.linear_bias;
     }
-    // Attention here is full; Mistral's default is a window of 4096.
+    // Attention here is full, while Mistral's default is a window of 4096.
     if (m.family == Family::Mistral || m.family == Family::Mixtral) config["sliding_window"] = nullptr;
     if (m.family == Family::Qwen2) config["use_sliding_window"] = false;
     if (m.family == Family::Mixtral) {
@@ -74,7 +74,7 @@ Json hf_config(const Plan& plan) {
     } else {
         put_llama_like(config, plan.model);
     }
-    // No class of transformers computes these; export_hf_folder() says so.
+    // No class of transformers computes these models; export_hf_folder() reports that.
     if (plan.model.norm_placement != NormPlacement::Pre || plan.model.qk_norm) {
         config.erase("architectures");
         config["model_type"] = "plimsoll";

@@ -24,7 +24,7 @@ bool has_safetensors(const fs::path& folder) {
     return fs::exists(folder / single_file, error) || fs::exists(folder / index_file, error);
 }
 
-/// The files of the checkpoint. Names in an index come from elsewhere: only plain ones inside the folder are opened.
+/// The files of the checkpoint. Names in an index are not trusted: only plain names inside the folder are opened.
 Result<std::set<std::string>> files_of(const fs::path& folder) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
@@ -33,14 +33,12 @@ Result<std::set<std::string>> files_of(const fs::path& folder) {
     if (fs::exists(folder / single_file, error)) return std::set<std::string>{single_file};
     if (!fs::exists(folder / index_file, error)) {
         return bad_input(
-            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with "
-            "safetensors",
+            "model.weights: {} has neither {} nor {}, nor a checkpoint of PyTorch or DeepSpeed; save the model with safetensors",
             folder.string(), single_file, index_file);
     }
-    const auto index = read_json(folder / index_file, 64 * MiB);
-    if (!index) return tl::unexpected(index.error());
-    const auto map = index->find("weight_map");
-    if (map == index->end() || !map->is_object() || map->empty()) {
+    PLIMSOLL_TRY(const auto index, read_json(folder / index_file, 64 * MiB));
+    const auto map = index.find("weight_map");
+    if (map == index.end() || !map->is_object() || map->empty()) {
         return bad_input("{} has no weight_map", (folder / index_file).string());
     }
     std::set<std::string> files;
@@ -59,7 +57,7 @@ bool is_buffer(const std::string& name) {
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with("rotary_emb.inv_freq");
 }
 
-/// Takes one tensor of a file into `weights`, under the name that it has in a whole model.
+/// Takes one tensor of a file into `weights`, under its name in a whole model.
 class Taker {
 public:
     Taker(const Plan& plan, NamedTensors& weights) : plan_(plan), weights_(weights) {}
@@ -77,7 +75,7 @@ public:
     }
 
 private:
-    /// transformers 5 has the experts of a Mixtral layer in two tensors (save_original_format=False writes them so):
+    /// transformers 5 stores the experts of a Mixtral layer in two tensors (with save_original_format=False):
     /// mlp.experts.gate_up_proj [experts, 2 · ffn, hidden] and mlp.experts.down_proj [experts, hidden, ffn].
     Result<void> take_expert(const std::string& layer, const std::string& part, const torch::Tensor& tensor) {
         const std::string moe = layer + ".block_sparse_moe.";
@@ -121,15 +119,13 @@ Result<NamedTensors> read_hf_weights(const fs::path& folder, const Plan& plan) {
             const auto take = [&](const std::string& name, const torch::Tensor& tensor) {
                 return taker.take(name, tensor);
             };
-            if (auto read = each_stored_weight(folder, plan, take); !read) return tl::unexpected(read.error());
+            PLIMSOLL_CHECK(each_stored_weight(folder, plan, take));
             return weights;
         }
-        const auto files = files_of(folder);
-        if (!files) return tl::unexpected(files.error());
-        for (const std::string& file : *files) {
-            auto read = read_safetensors(folder / file);
-            if (!read) return tl::unexpected(read.error());
-            for (auto& [name, tensor] : *read) {
+        PLIMSOLL_TRY(const auto files, files_of(folder));
+        for (const std::string& file : files) {
+            PLIMSOLL_TRY(auto read, read_safetensors(folder / file));
+            for (auto& [name, tensor] : read) {
                 if (auto taken = taker.take(name, tensor); !taken) {
                     return bad_input("{}: {}", (folder / file).string(), taken.error().message);
                 }

@@ -10,12 +10,12 @@
 
 namespace plimsoll::engine {
 
-/// From a folder with model.safetensors, or with model.safetensors.index.json and the files that it names; without
-/// these from any checkpoint of PyTorch or DeepSpeed that open_checkpoint knows (core/checkpoint). Names may lack the
-/// model's prefix ("h.0…" for "transformer.h.0…") as those of base models do; buffers (GPT-2's attn.bias) and a tied
-/// head's copy are left out; Mixtral's experts may be one by one or all of a layer in one tensor; values are cast to
-/// the plan's dtype. Error where the folder, a file or a tensor of the plan's model is missing or has another shape; it
-/// says which.
+/// Reads a folder with model.safetensors, or with model.safetensors.index.json and the files that the index names; a
+/// folder without either is read as any checkpoint of PyTorch or DeepSpeed that open_checkpoint() knows
+/// (core/checkpoint). Names may lack the model's prefix ("h.0…" for "transformer.h.0…") as those of base models do;
+/// buffers (GPT-2's attn.bias) and a tied head's copy are left out; Mixtral's experts may lie in a tensor each or in
+/// one tensor per layer; values are cast to the plan's dtype. Error where the folder, a file or a tensor of the plan's
+/// model is missing or has another shape; the error says which.
 Result<NamedTensors> read_hf_weights(const std::filesystem::path& folder, const Plan& plan);
 
 }  // namespace plimsoll::engine

@@ -69,11 +69,10 @@ NamedTensors without_peft_names(NamedTensors adapters) {
 
 Result<NamedTensors> read_peft_weights(const fs::path& folder, const Plan& plan) {
     return without_exceptions("read " + folder.string(), [&]() -> Result<NamedTensors> {
-        if (auto same = require_same_adapter(folder, plan); !same) return tl::unexpected(same.error());
+        PLIMSOLL_CHECK(require_same_adapter(folder, plan));
         const fs::path path = folder / adapter_file;
-        auto read = read_safetensors(path);
-        if (!read) return tl::unexpected(read.error());
-        NamedTensors adapters = without_peft_names(*std::move(read));
+        PLIMSOLL_TRY(auto read, read_safetensors(path));
+        NamedTensors adapters = without_peft_names(std::move(read));
         const std::set<std::string> wanted = adapter_names(plan);
         for (auto& [name, tensor] : adapters) {
             if (!wanted.contains(name)) {
@@ -114,15 +113,13 @@ Result<NamedTensors> merged_weights(const Plan& plan, const NamedTensors& adapte
 
 Result<void> merge_adapter(const Plan& plan, const fs::path& folder, const fs::path& out) {
     return without_exceptions("merge " + folder.string(), [&]() -> Result<void> {
-        const auto adapters = read_peft_weights(folder, plan);
-        if (!adapters) return tl::unexpected(adapters.error());
-        const auto weights = merged_weights(plan, *adapters);
-        if (!weights) return tl::unexpected(weights.error());
+        PLIMSOLL_TRY(const auto adapters, read_peft_weights(folder, plan));
+        PLIMSOLL_TRY(const auto weights, merged_weights(plan, adapters));
         std::error_code error;
         if (!fs::create_directory(out, error)) {
             return bad_input("cannot make the folder {}: {}", out.string(), error ? error.message() : "it is there");
         }
-        auto done = write_safetensors(out / model_file, *weights, {{"format", "pt"}});
+        auto done = write_safetensors(out / model_file, weights, {{"format", "pt"}});
         if (done) done = write_json(out / config_file, hf_config(plan));
         if (!done) fs::remove_all(out, error);
         return done;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Low-rank adapters in PEFT's files, and what becomes of a model when they are added to it.
+// Low-rank adapters in PEFT's files, and models with adapters added to their weights.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,14 @@
 
 namespace plimsoll::engine {
 
-/// Under the names that PEFT gives them: "base_model.model." in front.
+/// The adapters under PEFT's names, which begin with "base_model.model.".
 NamedTensors with_peft_names(NamedTensors adapters);
-/// Back to the engine's own.
+/// The adapters under the engine's own names again.
 NamedTensors without_peft_names(NamedTensors adapters);
 
 /// The adapters of a folder with adapter_model.safetensors and adapter_config.json, in the plan's dtype. Error where
-/// rank, scale or matrices are not the plan's, or the file holds what is no adapter of the plan's model; it says which.
+/// rank, scale or matrices are not the plan's, or the file holds a tensor that is no adapter of the plan's model; the
+/// error says which.
 Result<NamedTensors> read_peft_weights(const std::filesystem::path& folder, const Plan& plan);
 
 /// All weights of the plan's model (of model.weights, or its initial ones) with scale B A added to each matrix, added

@@ -58,16 +58,13 @@ Result<void> write_to(FileWriter& file, const NamedTensors& tensors, const std::
 }
 
 Result<NamedTensors> read_from(const FileReader& file, const std::string& what, Metadata* metadata) {
-    auto header = read_safetensors_header(file, what);
-    if (!header) return tl::unexpected(header.error());
-    if (metadata != nullptr) metadata->merge(header->metadata);
+    PLIMSOLL_TRY(auto header, read_safetensors_header(file, what));
+    if (metadata != nullptr) metadata->merge(header.metadata);
     NamedTensors tensors;
-    for (const TensorPlace& place : header->places) {
+    for (const TensorPlace& place : header.places) {
         torch::Tensor tensor = torch::empty(place.shape, dtype_named(place.dtype));
-        if (auto got = file.read(tensor.mutable_data_ptr(), place.bytes(), header->data + place.begin); !got) {
-            return tl::unexpected(got.error());
-        }
-        // A bool of torch is 0 or 1; another byte would be undefined behaviour in its kernels.
+        PLIMSOLL_CHECK(file.read(tensor.mutable_data_ptr(), place.bytes(), header.data + place.begin));
+        // A bool of torch is 0 or 1; other bytes would be undefined behaviour in its kernels.
         if (tensor.scalar_type() == torch::kBool) tensor.view(torch::kByte).clamp_max_(1);
         tensors.emplace_back(place.name, std::move(tensor));
     }
@@ -95,17 +92,15 @@ Result<void> write_safetensors(const std::filesystem::path& path, const NamedTen
         const auto header = places_of(ordered).and_then(
             [&](const std::vector<TensorPlace>& places) { return make_safetensors_header(places, metadata); });
         if (!header) return bad_input("cannot write {}: {}", path.string(), header.error().message);
-        auto file = FileWriter::create(path);
-        if (!file) return tl::unexpected(file.error());
-        return write_to(*file, ordered, *header);
+        PLIMSOLL_TRY(auto file, FileWriter::create(path));
+        return write_to(file, ordered, *header);
     });
 }
 
 Result<NamedTensors> read_safetensors(const std::filesystem::path& path, Metadata* metadata) {
     return without_exceptions(fmt::format("read {}", path.string()), [&]() -> Result<NamedTensors> {
-        const auto file = FileReader::open(path);
-        if (!file) return tl::unexpected(file.error());
-        return read_from(*file, path.string(), metadata);
+        PLIMSOLL_TRY(const auto file, FileReader::open(path));
+        return read_from(file, path.string(), metadata);
     });
 }
 

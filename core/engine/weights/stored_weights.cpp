@@ -31,7 +31,7 @@ std::string_view found_in(const std::array<Renamed, n>& names, std::string_view 
     return found == names.end() ? std::string_view() : found->hugging_face;
 }
 
-/// Meta turns neighbouring rows of a head together, Hugging Face row i and i + head/2 (transformers'
+/// Meta rotates neighbouring rows of a head together, Hugging Face rows i and i + head/2 (transformers'
 /// convert_llama_weights_to_hf.py).
 Result<torch::Tensor> in_halves(const std::string& name, const torch::Tensor& rows, std::int64_t heads) {
     if (rows.dim() == 0 || rows.size(0) % (2 * heads) != 0)
@@ -39,7 +39,7 @@ Result<torch::Tensor> in_halves(const std::string& name, const torch::Tensor& ro
     return rows.reshape({heads, rows.size(0) / heads / 2, 2, -1}).transpose(1, 2).reshape(rows.sizes());
 }
 
-/// A tensor under Hugging Face's name; none where transformers computes it (rope.freqs).
+/// A tensor under Hugging Face's name; nothing for a tensor that transformers computes (rope.freqs).
 Result<std::pair<std::string, torch::Tensor>> from_meta(std::string name, const torch::Tensor& tensor,
                                                         const Model& model) {
     if (name.starts_with("model.")) name.erase(0, 6);
@@ -60,7 +60,7 @@ Result<std::pair<std::string, torch::Tensor>> from_meta(std::string name, const 
 
 Result<torch::Tensor> values_of(const StoredTensor& stored) {
     torch::Tensor tensor = torch::empty(stored.shape, dtype_named(stored.dtype));
-    if (auto read = read_values(stored, tensor.mutable_data_ptr()); !read) return tl::unexpected(read.error());
+    PLIMSOLL_CHECK(read_values(stored, tensor.mutable_data_ptr()));
     if (tensor.scalar_type() == torch::kBool) tensor.view(torch::kByte).clamp_max_(1);
     return tensor;
 }
@@ -74,29 +74,25 @@ bool has_meta_names(const StoredCheckpoint& checkpoint) {
 
 Result<void> each_stored_weight(const std::filesystem::path& path, const Plan& plan,
                                 const std::function<Result<void>(const std::string&, const torch::Tensor&)>& take) {
-    const auto checkpoint = open_checkpoint(path);
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
+    PLIMSOLL_TRY(const auto checkpoint, open_checkpoint(path));
     const Family family = plan.model.family;
     const FamilyNames names = names_of(family);
-    const bool meta = has_meta_names(*checkpoint);
+    const bool meta = has_meta_names(checkpoint);
     if (meta && family != Family::Llama && family != Family::Mistral) {
         return bad_input(
-            "{} has Meta's names, which are known for llama and mistral and not for {}; convert it to Hugging "
-            "Face's first",
-            path.string(), family_names[static_cast<std::size_t>(family)]);
+            "{} has Meta's names, which are known for llama and mistral and not for {}; convert it to Hugging Face's first",
+            path.string(), name_of(family));
     }
     const auto weights =
-        meta ? model_weights(*checkpoint, meta_embedding, {names.body, "tok_embeddings", "layers", "norm", "output"})
-             : model_weights(*checkpoint, names.embedding + ".weight",
+        meta ? model_weights(checkpoint, meta_embedding, {names.body, "tok_embeddings", "layers", "norm", "output"})
+             : model_weights(checkpoint, names.embedding + ".weight",
                              {names.body, "lm_head", names.embedding, names.positions, names.layers, names.norm});
     if (!weights) return tl::unexpected(weights.error());
     for (const StoredTensor& each : *weights) {
-        const auto tensor = values_of(each);
-        if (!tensor) return tl::unexpected(tensor.error());
-        auto named = meta ? from_meta(each.name, *tensor, plan.model) : std::pair(each.name, *tensor);
-        if (!named) return tl::unexpected(named.error());
-        if (named->first.empty()) continue;
-        if (auto taken = take(named->first, named->second); !taken) return taken;
+        PLIMSOLL_TRY(const auto tensor, values_of(each));
+        PLIMSOLL_TRY(auto named, meta ? from_meta(each.name, tensor, plan.model) : std::pair(each.name, tensor));
+        if (named.first.empty()) continue;
+        if (auto taken = take(named.first, named.second); !taken) return taken;
     }
     return {};
 }

@@ -20,19 +20,15 @@ void add_recompute(Json& json, const Plan& plan, Notes& notes) {
         {"contiguous_memory_optimization", false},  {"number_checkpoints", plan.model.num_layers},
         {"synchronize_checkpoint_boundary", false}, {"profile", false}};
     notes.push_back(
-        "activation_checkpointing turns nothing on: it acts in model code that calls deepspeed.checkpointing. With "
-        "Hugging "
+        "activation_checkpointing turns nothing on: it acts in model code that calls deepspeed.checkpointing. With Hugging "
         "Face models, set gradient_checkpointing to true in the training arguments.");
     if (plan.layout.recompute == Recompute::Selective) {
         notes.push_back(
-            "Selective recomputation is not in the file: the model's code has to checkpoint the attention core only, "
-            "not "
-            "whole layers.");
+            "Selective recomputation is not in the file: the model's code has to checkpoint the attention core only, not whole layers.");
     }
     if (plan.layout.recompute == Recompute::Mlp) {
         notes.push_back(
-            "Recomputation of the MLP is not in the file: the model's code has to checkpoint the norms and the MLP "
-            "only, "
+            "Recomputation of the MLP is not in the file: the model's code has to checkpoint the norms and the MLP only, "
             "not whole layers.");
     }
 }
@@ -48,9 +44,8 @@ void add_training_note(const Plan& plan, Notes& notes) {
 }  // namespace
 
 Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
-    const Result<DeepSpeedRelease> release = deepspeed_release(plan.exports.deepspeed_release);
-    if (!release) return tl::unexpected(release.error());
-    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
+    PLIMSOLL_TRY(const DeepSpeedRelease release, deepspeed_release(plan.exports.deepspeed_release));
+    PLIMSOLL_CHECK(require_possible(plan));
 
     DeepSpeedExport result;
     Json& json = result.json;
@@ -59,13 +54,13 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     json["train_micro_batch_size_per_gpu"] = plan.layout.micro_batch;
     json["gradient_accumulation_steps"] = plan.layout.accumulation;
     deepspeed::add_optimizer(json, plan, notes);
-    json["scheduler"] = deepspeed::scheduler(plan, *release, notes);
-    // Written even when it is off: left out, it is 0 before 0.19.3 and 1 since.
+    json["scheduler"] = deepspeed::scheduler(plan, release, notes);
+    // Written even when clipping is off: a missing key means 0 before 0.19.3 and 1 since.
     json["gradient_clipping"] = plan.optimizer.clip;
-    deepspeed::add_precision(json, plan, *release, notes);
+    deepspeed::add_precision(json, plan, release, notes);
     json["zero_optimization"] = deepspeed::zero_optimization(plan, notes);
     add_recompute(json, plan, notes);
-    deepspeed::add_parallelism(json, plan, *release, notes);
+    deepspeed::add_parallelism(json, plan, release, notes);
     deepspeed::note_unsaid(plan, notes);
     add_training_note(plan, notes);
     deepspeed::add_kept(json, plan);

@@ -25,7 +25,7 @@ template <class... Args>
     throw Wrong{bad_input(format, std::forward<Args>(args)...).value()};
 }
 
-/// Reads values by dotted path; one of a wrong type ends the import.
+/// Reads values by dotted path; a value of a wrong type ends the import.
 class Reader {
 public:
     Reader(const Json& json, std::string what) : json_(json), what_(std::move(what)) {}
@@ -79,7 +79,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// As many ranks as the batch numbers say, on nodes of the size that the base has.
+/// Sets the number of ranks from the batch numbers, on nodes of the base's size.
 void set_ranks(Plan& plan, std::int64_t dp) {
     constexpr std::int64_t most = 1'000'000;
     if (dp < 1 || dp > most) return;
@@ -140,7 +140,7 @@ void read_optimizer(const Reader& read, Plan& plan, std::vector<std::string>& no
         notes.push_back(
             fmt::format("optimizer.type {} has no counterpart: the plan keeps optimizer.kind {}, and the "
                         "file's block is kept.",
-                        type, optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
+                        type, name_of(optimizer.kind)));
     }
     optimizer.weight_decay = 0;
     read.number("optimizer.params.lr", optimizer.lr);
@@ -196,10 +196,9 @@ void read_scheduler(const Reader& read, Plan& plan, std::vector<std::string>& no
         read.number("scheduler.params.decay_lr_rate", lr.decay_rate);
     } else {
         lr = before;
-        notes.push_back(
-            fmt::format("scheduler.type {} has no counterpart: the plan keeps lr.kind {}, and the file's "
-                        "block is kept.",
-                        type, lr_kind_names[static_cast<std::size_t>(lr.kind)]));
+        notes.push_back(fmt::format(
+            "scheduler.type {} has no counterpart: the plan keeps lr.kind {}, and the file's block is kept.", type,
+            name_of(lr.kind)));
         return;
     }
     if (peak > 0) lr.warmup_start_ratio = low / peak;
@@ -215,8 +214,7 @@ void read_precision(const Reader& read, Plan& plan) {
     numerics.dtype = fp16 ? Dtype::Fp16 : bf16 ? Dtype::Bf16 : Dtype::Fp32;
     const std::string gradients = read.text("data_types.grad_accum_dtype");
     numerics.fp32_gradients = numerics.dtype != Dtype::Fp32 && (gradients == "fp32" || gradients == "float32");
-    const std::string_view own =
-        numerics.fp32_gradients ? "fp32" : dtype_names[static_cast<std::size_t>(numerics.dtype)];
+    const std::string_view own = numerics.fp32_gradients ? "fp32" : name_of(numerics.dtype);
     const std::string reduced = lower(read.text("communication_data_type"));
     numerics.reduce_dtype = ReduceDtype::Gradient;
     for (std::size_t i = 1; i < reduce_dtype_names.size(); ++i) {
@@ -259,7 +257,7 @@ void read_zero(const Reader& read, Plan& plan) {
     if (!recomputes) layout.recompute = Recompute::None;
 }
 
-/// Keys whose values are the plan's to say: a difference there is a note, not something to keep.
+/// Keys whose values the plan decides: a difference becomes a note and is not kept.
 bool is_the_plans(const std::string& path) {
     constexpr std::array<std::string_view, 8> prefixes{"optimizer",
                                                        "scheduler",
@@ -277,7 +275,7 @@ bool is_the_plans(const std::string& path) {
            std::find(keys.begin(), keys.end(), path) != keys.end();
 }
 
-/// A block of another type than the export's, which the plan has no word for.
+/// A block whose type differs from the export's, which the plan cannot express.
 bool is_another(const Json& block, const Json* exported) {
     if (!block.is_object() || !block.contains("type") || !block.at("type").is_string()) return false;
     if (!exported || !exported->is_object() || !exported->contains("type")) return true;
@@ -285,7 +283,7 @@ bool is_another(const Json& block, const Json* exported) {
     return type != there && !(type == "adam" && there == "adamw");
 }
 
-/// What the file says and the plan's own export does not.
+/// The file's entries that the plan's own export lacks or has with other values.
 Json leftovers(const Json& file, const Json& exported, const std::string& path, std::vector<std::string>& notes) {
     Json kept = Json::object();
     for (const auto& [key, value] : file.items()) {
@@ -320,20 +318,24 @@ Result<DeepSpeedImport> import_deepspeed(const Json& file, const Plan& base, con
     if (!file.is_object()) return bad_input("{}: a DeepSpeed config is an object {{…}}", what);
     DeepSpeedImport result{base, {}};
     Plan& plan = result.plan;
-    plan.source.erase("deepspeed");
+    Json source = *plan.source;
+    source.erase("deepspeed");
+    plan.source = source;
     const Reader read(file, what);
     read_batch(read, plan);
     read_optimizer(read, plan, result.notes);
     read_scheduler(read, plan, result.notes);
     read_precision(read, plan);
     read_zero(read, plan);
-    // Ranges are checked where documents are read.
-    const auto checked = plan_from_json(to_json(plan), what);
-    if (!checked) return tl::unexpected(checked.error());
+    // Ranges are checked when a document is read.
+    PLIMSOLL_CHECK(plan_from_json(to_json(plan), what));
     const auto exported = export_deepspeed(plan);
     if (!exported) return bad_input("{}: {}", what, exported.error().message);
     Json kept = leftovers(file, exported->json, "", result.notes);
-    if (!kept.empty()) plan.source["deepspeed"] = std::move(kept);
+    if (!kept.empty()) {
+        source["deepspeed"] = std::move(kept);
+        plan.source = std::move(source);
+    }
     return result;
 } catch (const Wrong& wrong) {
     return tl::unexpected(wrong.error);

@@ -12,16 +12,16 @@ namespace plimsoll {
 
 struct DeepSpeedImport {
     Plan plan;
-    std::vector<std::string> notes;  ///< what the plan says otherwise, and why
+    std::vector<std::string> notes;  ///< where the plan differs from the file, and why
 };
 
-/// `base` gives what the file has no keys for: the model, the hardware, the data, pipeline and context parallelism.
-/// What the plan has no fields for is kept under "deepspeed" in the plan's document, and export_deepspeed writes it
+/// `base` supplies the settings without a key in the file: model, hardware, data, pipeline and context parallelism.
+/// Keys without a field in the plan are kept under "deepspeed" in the plan's document, and export_deepspeed writes them
 /// again. Error where a value is of a wrong type or out of range, or where the plan would not be possible.
 Result<DeepSpeedImport> import_deepspeed(const Json& file, const Plan& base, const std::string& what);
 
 namespace deepspeed {
-/// Writes what an import kept (plan.source's "deepspeed") over the export.
+/// Writes the keys that an import kept (plan.source's "deepspeed") over the export.
 void add_kept(Json& json, const Plan& plan);
 }  // namespace deepspeed
 

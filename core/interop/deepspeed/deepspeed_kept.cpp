@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_import.h"
 
 namespace plimsoll::deepspeed {
@@ -7,7 +8,7 @@ namespace {
 
 void merge(Json& into, const Json& kept) {
     for (const auto& [key, value] : kept.items()) {
-        // Another optimizer or scheduler: its parameters do not mix with the export's.
+        // The parameters of another optimizer or scheduler do not mix with the export's.
         const bool another = value.is_object() && value.contains("type");
         if (value.is_object() && !another && into.contains(key) && into[key].is_object()) {
             merge(into[key], value);
@@ -20,8 +21,8 @@ void merge(Json& into, const Json& kept) {
 }  // namespace
 
 void add_kept(Json& json, const Plan& plan) {
-    const auto kept = plan.source.find("deepspeed");
-    if (kept != plan.source.end() && kept->is_object()) merge(json, *kept);
+    const auto kept = plan.source->find("deepspeed");
+    if (kept != plan.source->end() && kept->is_object()) merge(json, *kept);
 }
 
 }  // namespace plimsoll::deepspeed

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 
@@ -16,7 +17,8 @@ Json adam_params(const Optimizer& optimizer) {
 /// FusedLamb needs a dynamic fp16 loss scale: engine._do_sanity_check.
 bool takes_lamb(const Numerics& numerics) { return numerics.dtype == Dtype::Fp16 && numerics.loss_scale == 0; }
 
-/// Stages that DeepSpeed has not tried with this optimizer, and an offload that it keeps for its own Adam.
+/// Allows ZeRO stages that DeepSpeed has not tried with this optimizer, and an offload that DeepSpeed reserves for its
+/// own Adam.
 void allow(Json& json, const Plan& plan, bool in_file) {
     if (exported_stage(plan) > 0) json["zero_allow_untested_optimizer"] = true;
     if (!in_file && plan.layout.offload_optimizer != Offload::None) json["zero_force_ds_cpu_optimizer"] = false;

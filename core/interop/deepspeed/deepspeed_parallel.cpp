@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 #include "core/schedule/schedule.h"
 
@@ -73,8 +74,7 @@ void add_parallelism(Json& json, const Plan& plan, const DeepSpeedRelease& relea
     }
     if (layout.sequence_parallel) {
         notes.push_back(
-            "layout.sequence_parallel (norms split along the sequence) is not in the file and DeepSpeed has no switch "
-            "for it: "
+            "layout.sequence_parallel (norms split along the sequence) is not in the file and DeepSpeed has no switch for it: "
             "it has to be in the model's code.");
     }
 }

@@ -16,7 +16,8 @@ using Notes = std::vector<std::string>;
 /// ZeRO stage that is exported: half precision at stage 0 does not work in DeepSpeed, so it becomes stage 1.
 std::int64_t exported_stage(const Plan& plan);
 
-/// Adds "optimizer" where DeepSpeed has it, and what ZeRO needs to take it; for the others a note says what to do.
+/// Adds "optimizer" where DeepSpeed has the plan's optimizer, and the keys with which ZeRO accepts it; otherwise a note
+/// says what to do.
 void add_optimizer(Json& json, const Plan& plan, Notes& notes);
 
 /// "scheduler"
@@ -28,10 +29,10 @@ Json zero_optimization(const Plan& plan, Notes& notes);
 /// Adds "fp16", "bf16", "communication_data_type" and "data_types".
 void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release, Notes& notes);
 
-/// Adds "tensor_parallel" and "expert_parallel" where the release can do it; the other axes are notes.
+/// Adds "tensor_parallel" and "expert_parallel" where the release supports them; the other axes become notes.
 void add_parallelism(Json& json, const Plan& plan, const DeepSpeedRelease& release, Notes& notes);
 
-/// Notes on what the file has no keys for: activations, the loss, the split, routing, start weights.
+/// Notes on settings without a key in the file: activations, the loss, the split, routing, start weights.
 void note_unsaid(const Plan& plan, Notes& notes);
 
 }  // namespace plimsoll::deepspeed

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 
 namespace plimsoll::deepspeed {
@@ -28,7 +29,7 @@ Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& note
     if (numerics.loss_scale == 0 && numerics.loss_scale_policy != LossScalePolicy::DeepSpeed) {
         notes.push_back(fmt::format(
             "The loss scale goes by DeepSpeed's rules there, not by those of numerics.loss_scale_policy {}.",
-            loss_scale_policy_names[static_cast<std::size_t>(numerics.loss_scale_policy)]));
+            name_of(numerics.loss_scale_policy)));
     }
     return {{"enabled", true},
             {"loss_scale", numerics.loss_scale},
@@ -43,18 +44,17 @@ Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& note
 
 void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
     const Numerics& numerics = plan.numerics;
-    const std::string_view dtype = dtype_names[static_cast<std::size_t>(numerics.dtype)];
+    const std::string_view dtype = name_of(numerics.dtype);
     const std::string_view gradients = numerics.fp32_gradients ? "fp32" : dtype;
 
     json["fp16"] = numerics.dtype == Dtype::Fp16 ? fp16(numerics, release, notes) : Json{{"enabled", false}};
     json["bf16"] = {{"enabled", numerics.dtype == Dtype::Bf16}};
-    // Written because its default changed in 0.19.3: a step whose gradients are not finite is skipped.
+    // Written because the default changed in 0.19.3: with it, a step whose gradients are not finite is skipped.
     if (numerics.dtype == Dtype::Bf16 && release.strict_precision_blocks()) json["bf16"]["check_grad_overflow"] = true;
-    // Its default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
+    // Written because the default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
     if (numerics.dtype == Dtype::Bf16) json["bf16"]["immediate_grad_update"] = false;
-    json["communication_data_type"] = numerics.reduce_dtype == ReduceDtype::Gradient
-                                          ? gradients
-                                          : reduce_dtype_names[static_cast<std::size_t>(numerics.reduce_dtype)];
+    json["communication_data_type"] =
+        numerics.reduce_dtype == ReduceDtype::Gradient ? gradients : name_of(numerics.reduce_dtype);
     json["data_types"] = {{"grad_accum_dtype", gradients}};
 }
 

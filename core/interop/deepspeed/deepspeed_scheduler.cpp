@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
@@ -39,7 +40,7 @@ Json cosine(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
               {"warmup_type", "linear"}}}};
 }
 
-/// WarmupDecayLR starts at warmup_min_lr and falls back to it at total_num_steps: it is the plan's floor.
+/// WarmupDecayLR starts at warmup_min_lr and falls back to it at total_num_steps, so warmup_min_lr is the plan's floor.
 Json linear(const Plan& plan, Notes& notes) {
     notes.push_back(trails);
     notes.push_back(fmt::format(
@@ -139,11 +140,10 @@ Json scheduler(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) 
     const Optimizer& optimizer = plan.optimizer;
     if (optimizer.embedding_lr != 1 || optimizer.head_lr != 1 || optimizer.vector_lr != 1) {
         notes.push_back(
-            "The learning rate's multiples of embeddings, head, biases and norms are left out: DeepSpeed's file has "
-            "one "
+            "The learning rate's multiples of embeddings, head, biases and norms are left out: DeepSpeed's file has one "
             "rate; pass parameter groups.");
     }
-    const std::string_view name = lr_kind_names[static_cast<std::size_t>(plan.lr.kind)];
+    const std::string_view name = name_of(plan.lr.kind);
     if (name.starts_with("deepspeed/")) return own(plan, release, notes);
     Json json = nearest(plan, release, notes);
     if (!is_alike(plan.lr)) {

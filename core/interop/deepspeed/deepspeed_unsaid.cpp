@@ -14,8 +14,7 @@ void activations(const Layout& layout, Notes& notes) {
     }
     if (layout.recompute_stages > 0) {
         notes.push_back(fmt::format(
-            "layout.recompute_stages is not in the file: the model's code has to checkpoint on the first {} pipeline "
-            "stages only.",
+            "layout.recompute_stages is not in the file: the model's code has to checkpoint on the first {} pipeline stages only.",
             layout.recompute_stages));
     }
     if (layout.compress_activations) {
@@ -48,8 +47,7 @@ void note_unsaid(const Plan& plan, Notes& notes) {
     }
     if (plan.model.moe() && (plan.model.capacity_factor > 0 || plan.model.router_z_loss > 0)) {
         notes.push_back(
-            "The experts' capacity factor and the router's losses are not in the file: they are arguments of the "
-            "model's code.");
+            "The experts' capacity factor and the router's losses are not in the file: they are arguments of the model's code.");
     }
     if (!plan.model.weights.empty()) {
         notes.push_back(

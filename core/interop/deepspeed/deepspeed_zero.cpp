@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/estimate/reduce_bucket.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 #include "core/plan/parameters.h"
@@ -9,10 +10,10 @@ namespace plimsoll::deepspeed {
 
 namespace {
 
-std::string_view offload_name(Offload offload) { return offload_names[static_cast<std::size_t>(offload)]; }
+std::string_view offload_name(Offload offload) { return name_of(offload); }
 
-/// That of the stage with the most parameters: the file is the same for all. Even, because stages 1 and 2 split the
-/// all-gather bucket in two.
+/// The bucket size of the stage with the most parameters, because all stages share one file. The number is even,
+/// because ZeRO stages 1 and 2 split the all-gather bucket in two.
 std::int64_t bucket_elements(const Plan& plan) {
     Count largest;
     for (const Slice& stage : slices(plan)) largest = std::max(largest, reduce_bucket_elements(stage.trained()));
@@ -38,7 +39,7 @@ Json offload(Offload where, const Plan& plan) {
 Json offload_param(const Plan& plan) {
     Json block = offload(plan.layout.offload_parameters, plan);
     if (plan.layout.offload_parameters == Offload::Nvme) {
-        // A rank's part of a parameter that does not fit into a buffer is an assertion at the first step.
+        // A rank's part of a parameter that does not fit into a buffer fails an assertion at the first step.
         const std::int64_t part = (largest_parameter(plan.model) + plan.layout.dp - 1) / plan.layout.dp;
         block["buffer_count"] = 5;
         block["buffer_size"] = std::max<std::int64_t>(100'000'000, part);
@@ -72,7 +73,7 @@ Json zero_optimization(const Plan& plan, Notes& notes) {
             fmt::format("ZeRO stage 1 is exported in place of stage 0: DeepSpeed's stage 0 does not train {} correctly "
                         "(DeepSpeed pull "
                         "requests 8393 and 7839). The mathematics is the same, the optimizer states are sharded.",
-                        dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]));
+                        name_of(plan.numerics.dtype)));
     }
     Json zero{{"stage", stage}};
     if (stage == 0) return zero;
@@ -92,13 +93,11 @@ Json zero_optimization(const Plan& plan, Notes& notes) {
         if (plan.layout.offload_parameters != Offload::None) zero["offload_param"] = offload_param(plan);
         add_stage_3(zero, plan);
         notes.push_back(
-            "With the Hugging Face Trainer, take train_batch_size out of the file: ZeRO-3 builds the model before the "
-            "ranks "
+            "With the Hugging Face Trainer, take train_batch_size out of the file: ZeRO-3 builds the model before the ranks "
             "have met, and DeepSpeed then checks the batch against one rank.");
         if (plan.model.moe()) {
             notes.push_back(
-                "ZeRO-3 has to fetch a mixture-of-experts block as one: call deepspeed.utils.set_z3_leaf_modules on "
-                "its "
+                "ZeRO-3 has to fetch a mixture-of-experts block as one: call deepspeed.utils.set_z3_leaf_modules on its "
                 "class before deepspeed.initialize (0.18.9 and later know the one of Mixtral).");
         }
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 1 << 20;
 
-/// The texts of a file of /proc, which a zero byte ends each; nothing where it may not be read.
+/// The zero-terminated texts of a file in /proc; nothing where the file may not be read.
 std::optional<std::vector<std::string>> texts_of(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;
@@ -73,8 +73,7 @@ Result<ProcessConfig> find_process_config(std::int64_t pid, const fs::path& proc
     const fs::path folder = fs::read_symlink(process / "cwd", error);
     if (error) {
         return bad_input(
-            "the folder of process {} may not be read; ask as its user, or give the file to `plimsoll import "
-            "deepspeed`",
+            "the folder of process {} may not be read; ask as its user, or give the file to `plimsoll import deepspeed`",
             pid);
     }
     ProcessConfig config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running process was started with, where it can be read: its command line names the file.
+// The configuration of a running process, found by the file that its command line names.
 #pragma once
 
 #include <filesystem>
@@ -15,11 +15,12 @@ struct ProcessConfig {
         Plimsoll,   ///< plan.json of a worker's run folder
     } kind = Kind::DeepSpeed;
     std::filesystem::path path;
-    std::optional<std::int64_t> world_size;  ///< by its environment, where that may be read
+    std::optional<std::int64_t> world_size;  ///< from the process's environment, where that may be read
 };
 
-/// Paths of the command line are taken from the process's own folder. Error where there is no such process, where it
-/// may not be read, and where its command line names no configuration. `proc`: another place than /proc, for tests.
+/// Relative paths on the command line start at the process's own folder. Error where no such process exists, where the
+/// process may not be read, and where its command line names no configuration. `proc`: another place than /proc, for
+/// tests.
 Result<ProcessConfig> find_process_config(std::int64_t pid, const std::filesystem::path& proc = "/proc");
 
 }  // namespace plimsoll

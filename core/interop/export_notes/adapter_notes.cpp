@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/interop/export_notes/export_notes.h"
 #include "core/plan/adapter.h"
 #include "core/plan/hugging_face/peft_config.h"

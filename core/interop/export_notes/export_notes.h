@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes on what a target has no words for, shared by the exports.
+// Notes on settings that a target cannot express, shared by the exports.
 #pragma once
 
 #include <string>
@@ -12,24 +12,26 @@ namespace plimsoll::exports {
 
 using Notes = std::vector<std::string>;
 
-/// A note for each part of the layout that has no word in `who`: of those named by the flags.
+/// The parts of a layout that `who` cannot express. note_parallelism adds a note for each flagged part that the plan
+/// uses.
 struct Unsaid {
     bool tensor = false, pipeline = false, context = false, expert = false, sequence = false;
 };
 void note_parallelism(const Plan& plan, std::string_view who, const Unsaid& unsaid, Notes& notes);
 inline constexpr Unsaid whole_layout{
     .tensor = true, .pipeline = true, .context = true, .expert = true, .sequence = true};
-/// What a target has words for of what keeps deep and wide models stable; of the rest none has.
+/// Which stability settings a target can express; no target has the others.
 struct StabilityWords {
     bool qk_norm = false, mup = false;
 };
-/// Norm placement, norms on queries and keys, initial weights, muP, z-loss, the embedding's gradient, AdaGC, the noise
-/// scale and the guard: a note for each that the plan sets and `who` has no words for.
+/// Adds a note for each of these that the plan sets and `who` cannot express: norm placement, norms on queries and
+/// keys, initial weights, muP, z-loss, the embedding's gradient, AdaGC, the noise scale and the guard.
 void note_stability(const Plan& plan, std::string_view who, const StabilityWords& words, Notes& notes);
-/// The low-rank adapters, where `who` has no words for them; `transformers`: its script can wrap the model with PEFT.
+/// A note on low-rank adapters, for a target that cannot express them; `transformers`: the target's script can wrap the
+/// model with PEFT.
 void note_adapters(const Plan& plan, std::string_view who, bool transformers, Notes& notes);
-/// What no target can say: activations in 8 bits or in host memory, the loss in pieces, learning rates by kind of
-/// parameter.
+/// Notes on settings that no target can express: activations in 8 bits or in host memory, the loss in pieces, learning
+/// rates by kind of parameter.
 void note_rest(const Plan& plan, std::string_view who, Notes& notes);
 
 }  // namespace plimsoll::exports

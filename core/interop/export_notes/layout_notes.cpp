@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a layout, and what no target can say.
+// Notes on the parts of a layout, and on settings that no target can express.
 #include "core/interop/export_notes/export_notes.h"
 
 namespace plimsoll::exports {
@@ -18,8 +18,7 @@ void note_parallelism(const Plan& plan, std::string_view who, const Unsaid& unsa
     note(unsaid.expert, layout.ep, "ep", "Expert parallelism");
     if (unsaid.sequence && layout.sequence_parallel) {
         notes.push_back(fmt::format(
-            "layout.sequence_parallel (norms split along the sequence) is not in {}: it has to come from the "
-            "model's code.",
+            "layout.sequence_parallel (norms split along the sequence) is not in {}: it has to come from the model's code.",
             who));
     }
 }

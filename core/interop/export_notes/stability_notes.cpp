@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps deep and wide models stable, in so far as a target has no words for it.
+// Notes on settings for the stability of deep and wide models that a target cannot express.
 #include "core/interop/export_notes/export_notes.h"
 
 namespace plimsoll::exports {
@@ -11,11 +11,11 @@ void note_model(const Model& model, std::string_view who, const StabilityWords& 
         if (is_unsaid) notes.push_back(fmt::format("{} is not in {}: {}.", key, who, instead));
     };
     note(model.norm_placement != NormPlacement::Pre,
-         fmt::format("model.norm_placement {}", norm_placement_names[static_cast<std::size_t>(model.norm_placement)]),
+         fmt::format("model.norm_placement {}", name_of(model.norm_placement)),
          "the model's code has to place its norms so");
     note(model.qk_norm && !words.qk_norm, "model.qk_norm",
          "the model's code has to norm queries and keys, as Qwen3's does");
-    note(model.init != Init::Gpt2, fmt::format("model.init {}", init_names[static_cast<std::size_t>(model.init)]),
+    note(model.init != Init::Gpt2, fmt::format("model.init {}", name_of(model.init)),
          "the model's code has to draw its initial weights so");
     note(model.mup_base_width > 0 && !words.mup, fmt::format("model.mup_base_width {}", model.mup_base_width),
          fmt::format("the model's code has to scale its initial weights, and the optimizer's parameter groups the "
@@ -42,7 +42,7 @@ void note_stability(const Plan& plan, std::string_view who, const StabilityWords
     if (guard.detector != GuardDetector::Off &&
         (guard.clip || guard.skip || guard.cut_lr || guard.checkpoint || guard.rollback)) {
         notes.push_back(fmt::format("guard.{} and its actions are not in {}: a spike is answered by nobody there.",
-                                    guard_detector_names[static_cast<std::size_t>(guard.detector)], who));
+                                    name_of(guard.detector), who));
     }
 }
 

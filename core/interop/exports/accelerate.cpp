@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accelerate's config file (release 1.15): top-level keys are checked, nested ones are not.
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
 #include "core/interop/exports/export_parts.h"
 
@@ -25,7 +26,7 @@ Json head(const Plan& plan, std::string_view distributed_type) {
               {"num_processes", cluster.world_size()},
               {"rdzv_backend", cluster.nodes > 1 ? "c10d" : "static"},
               {"same_network", true},
-              {"use_cpu", on_cpu(plan)}};
+              {"use_cpu", plan.cluster.on_cpu()}};
     if (cluster.nodes > 1) json["main_process_ip"] = "HEAD_NODE";
     return json;
 }
@@ -55,7 +56,7 @@ Result<ExportedText> accelerate_deepspeed(const Plan& plan) {
     ExportedText out;
     const Layout& layout = plan.layout;
     const std::int64_t stage = deepspeed::exported_stage(plan);
-    const auto device = [](Offload offload) { return offload_names[static_cast<std::size_t>(offload)]; };
+    const auto device = [](Offload offload) { return name_of(offload); };
     Json deepspeed{{"zero_stage", stage},
                    {"gradient_accumulation_steps", layout.accumulation},
                    {"gradient_clipping", plan.optimizer.clip},
@@ -94,7 +95,7 @@ Result<ExportedText> accelerate_fsdp(const Plan& plan) {
     ExportedText out;
     const Layout& layout = plan.layout;
     const bool sharded = layout.zero_stage > 0;
-    Json json = head(plan, sharded ? "FSDP" : on_cpu(plan) ? "MULTI_CPU" : "MULTI_GPU");
+    Json json = head(plan, sharded ? "FSDP" : plan.cluster.on_cpu() ? "MULTI_CPU" : "MULTI_GPU");
     if (sharded) {
         const bool offload = layout.offload_optimizer != Offload::None || layout.offload_parameters != Offload::None;
         json["fsdp_config"] = {{"fsdp_version", 2},
@@ -113,7 +114,7 @@ Result<ExportedText> accelerate_fsdp(const Plan& plan) {
             out.notes.push_back("FSDP offloads parameters and optimizer together, to the host only.");
         }
     } else {
-        out.notes.push_back("Stage 0 is plain data accelerate_parallelism: no fsdp_config is written.");
+        out.notes.push_back("Stage 0 is plain data parallelism: no fsdp_config is written.");
     }
     if (layout.tp > 1 || layout.cp > 1) json["parallelism_config"] = accelerate_parallelism(plan);
     if (layout.recompute == Recompute::Selective || layout.recompute == Recompute::Mlp || layout.recompute_every > 1) {

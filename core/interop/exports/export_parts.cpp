@@ -6,9 +6,7 @@
 
 namespace plimsoll::exports {
 
-bool on_cpu(const Plan& plan) { return plan.cluster.gpu == "cpu"; }
-
-std::string_view dtype_of(const Plan& plan) { return dtype_names[static_cast<std::size_t>(plan.numerics.dtype)]; }
+std::string_view dtype_of(const Plan& plan) { return name_of(plan.numerics.dtype); }
 
 std::string job_name(const Plan& plan) {
     constexpr std::size_t most = 50;
@@ -27,7 +25,7 @@ std::string job_name(const Plan& plan) {
 }
 
 std::int64_t cpus_per_rank(const Plan& plan) {
-    return on_cpu(plan) ? std::max<std::int64_t>(plan.training.threads, 1) : 8;
+    return plan.cluster.on_cpu() ? std::max<std::int64_t>(plan.training.threads, 1) : 8;
 }
 
 std::string_view layer_class(Family family) {

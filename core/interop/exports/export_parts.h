@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exports, one function a target, and what several of them share. For core/interop only.
+// The exports, one function a target, and what several exports share. For core/interop only.
 #pragma once
 
 #include <string>
@@ -30,24 +30,22 @@ Result<ExportedText> environment(const Plan& plan);
 Result<ExportedText> pytorch_job(const Plan& plan);
 Result<ExportedText> job_set(const Plan& plan);
 
-/// Ranks on this machine's CPU, without GPUs.
-bool on_cpu(const Plan& plan);
 /// "fp32", "bf16", "fp16".
 std::string_view dtype_of(const Plan& plan);
 /// The plan's name in small letters, digits and dashes, 50 at most: a name for jobs and folders.
 std::string job_name(const Plan& plan);
-/// CPUs a rank can have; a guess that suits most nodes.
+/// A guess at the number of CPUs a rank, which suits most nodes.
 std::int64_t cpus_per_rank(const Plan& plan);
 
 /// transformers' class of a decoder layer: "LlamaDecoderLayer".
 std::string_view layer_class(Family family);
 
-/// transformers' TrainingArguments that the plan sets, but for those that name a file or folder. `unsaid`: what of the
-/// layout the target has no words for beside them either.
+/// transformers' TrainingArguments that the plan sets, except those that name a file or folder. `unsaid`: the parts of
+/// the layout that the target cannot express beside the arguments either.
 Json training_arguments(const Plan& plan, const Unsaid& unsaid, Notes& notes);
 
 /// A command with its options, one a line, each but the last with a backslash. Words are quoted for the shell where
-/// they need it.
+/// necessary.
 class CommandLine {
 public:
     explicit CommandLine(std::string program) : text_(std::move(program)) {}

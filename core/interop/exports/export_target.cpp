@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/interop/exports/export_parts.h"
@@ -78,16 +79,14 @@ const std::vector<ExportTarget>& export_targets() {
 }
 
 Result<ExportTarget> export_target(std::string_view name) {
-    const auto writer = find_writer(name);
-    if (!writer) return tl::unexpected(writer.error());
-    return writer->target;
+    PLIMSOLL_TRY(const auto writer, find_writer(name));
+    return writer.target;
 }
 
 Result<ExportedText> export_plan(const Plan& plan, std::string_view target) {
-    const auto writer = find_writer(target);
-    if (!writer) return tl::unexpected(writer.error());
-    if (const auto possible = require_possible(plan); !possible) return tl::unexpected(possible.error());
-    return writer->write(plan);
+    PLIMSOLL_TRY(const auto writer, find_writer(target));
+    PLIMSOLL_CHECK(require_possible(plan));
+    return writer.write(plan);
 }
 
 }  // namespace plimsoll

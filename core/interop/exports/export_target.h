@@ -24,10 +24,10 @@ Result<ExportTarget> export_target(std::string_view name);
 
 struct ExportedText {
     std::string text;                ///< the whole file or command line, with a final newline
-    std::vector<std::string> notes;  ///< what the target cannot say, and where it has to be said instead
+    std::vector<std::string> notes;  ///< settings that the target cannot express, and where to make them
 };
 
-/// Error where the plan is not possible (check_plan), or is of a kind that the target has no words for at all.
+/// Error where the plan is not possible (check_plan), or is of a kind that the target cannot express at all.
 Result<ExportedText> export_plan(const Plan& plan, std::string_view target);
 
 }  // namespace plimsoll

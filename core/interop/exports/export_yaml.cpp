@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/base/json.h"
 #include "core/interop/exports/export_parts.h"
 
 namespace plimsoll::exports {

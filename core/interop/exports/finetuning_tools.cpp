@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/exports/export_parts.h"
 #include "core/plan/adapter.h"
 
@@ -11,7 +12,7 @@ namespace plimsoll::exports {
 
 namespace {
 
-/// A model's folder, or words to replace.
+/// A model's folder, or a placeholder.
 std::string model_path(const Plan& plan) { return plan.model.weights.empty() ? "MODEL_OR_FOLDER" : plan.model.weights; }
 
 void note_common(const Plan& plan, Notes& notes) {
@@ -26,7 +27,7 @@ void note_common(const Plan& plan, Notes& notes) {
     }
 }
 
-/// Both tools have it as a whole number.
+/// Both tools take alpha as a whole number.
 std::int64_t whole_alpha(const Plan& plan, Notes& notes) {
     const std::int64_t alpha = std::max<std::int64_t>(1, std::llround(plan.adapter.alpha));
     if (static_cast<double>(alpha) != plan.adapter.alpha) {
@@ -70,7 +71,7 @@ Result<ExportedText> llama_factory(const Plan& plan) {
               {"cutoff_len", plan.data.sequence_length},
               {"output_dir", fmt::format("out/{}", job_name(plan))}};
     Json arguments = training_arguments(plan, whole_layout, out.notes);
-    // Its own switch is the other way round.
+    // LLaMA-Factory's own switch is the inverse.
     json["disable_gradient_checkpointing"] = !arguments["gradient_checkpointing"].get<bool>();
     arguments.erase("gradient_checkpointing");
     json.update(arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes: Kubeflow's PyTorchJob (kubeflow.org/v1) and JobSet (jobset.x-k8s.io/v1alpha2).
+#include "core/base/json.h"
 #include "core/interop/exports/export_parts.h"
 
 namespace plimsoll::exports {
@@ -12,7 +13,7 @@ constexpr std::string_view image = "IMAGE";
 Json container(const Plan& plan, std::string_view name, Json command) {
     const Cluster& cluster = plan.cluster;
     Json limits{{"cpu", std::to_string(cpus_per_rank(plan) * cluster.gpus_per_node)}};
-    if (!on_cpu(plan)) limits["nvidia.com/gpu"] = std::to_string(cluster.gpus_per_node);
+    if (!plan.cluster.on_cpu()) limits["nvidia.com/gpu"] = std::to_string(cluster.gpus_per_node);
     return {{"name", name},
             {"image", image},
             {"command", std::move(command)},
@@ -25,9 +26,7 @@ Json volumes() { return Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", 
 
 void notes_of(Notes& notes) {
     notes.push_back(
-        "IMAGE is your container image, with train.py in it: the file says how many ranks there are and nothing else "
-        "of "
-        "the plan.");
+        "IMAGE is your container image, with train.py in it: the file says how many ranks there are and nothing else of the plan.");
     notes.push_back("The namespace, the queue and the volumes for data and checkpoints are your cluster's.");
 }
 

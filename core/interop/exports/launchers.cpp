@@ -37,8 +37,7 @@ Result<ExportedText> torchrun(const Plan& plan) {
     }
     line.joined("--max-restarts", "3").words(script);
     out.notes.push_back(
-        "For a number of nodes that may change write --nnodes=MIN:MAX: every change restarts all ranks from the last "
-        "checkpoint.");
+        "For a number of nodes that may change write --nnodes=MIN:MAX: every change restarts all ranks from the last checkpoint.");
     note_master(plan, "the same on every node", out.notes);
     note_script(plan, out.notes);
     out.text = line.text();
@@ -91,7 +90,7 @@ Result<ExportedText> srun(const Plan& plan) {
     line.joined("--nodes", std::to_string(cluster.nodes))
         .joined("--ntasks-per-node", std::to_string(cluster.gpus_per_node))
         .joined("--cpus-per-task", std::to_string(cpus_per_rank(plan)));
-    if (!on_cpu(plan)) line.joined("--gpus-per-node", std::to_string(cluster.gpus_per_node));
+    if (!plan.cluster.on_cpu()) line.joined("--gpus-per-node", std::to_string(cluster.gpus_per_node));
     line.words(fmt::format("python {}", script));
     out.notes.push_back(
         "Slurm names ranks SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS: plimsoll-worker reads them, torch needs RANK, "
@@ -111,15 +110,15 @@ Result<ExportedText> sbatch(const Plan& plan) {
         "#SBATCH --job-name={}\n"
         "#SBATCH --nodes={}\n"
         "#SBATCH --ntasks-per-node=1\n"
-        "{}"
-        "#SBATCH --cpus-per-task={}\n"
+        "{}#SBATCH --cpus-per-task={}\n"
         "#SBATCH --mem=0\n"
         "#SBATCH --time=24:00:00\n"
         "#SBATCH --output={}-%j.out\n"
         "#SBATCH --exclusive\n"
         "#SBATCH --requeue\n"
         "#SBATCH --signal=B:USR1@120\n\n",
-        name, cluster.nodes, on_cpu(plan) ? "" : fmt::format("#SBATCH --gpus-per-node={}\n", cluster.gpus_per_node),
+        name, cluster.nodes,
+        plan.cluster.on_cpu() ? "" : fmt::format("#SBATCH --gpus-per-node={}\n", cluster.gpus_per_node),
         cpus_per_rank(plan) * cluster.gpus_per_node, name);
     text += "set -euo pipefail\n";
     text += "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n";
@@ -147,7 +146,7 @@ Result<ExportedText> environment(const Plan& plan) {
         "MASTER_PORT=29500\n"
         "OMP_NUM_THREADS={}\n",
         cpus_per_rank(plan));
-    if (on_cpu(plan)) {
+    if (plan.cluster.on_cpu()) {
         out.notes.push_back("The ranks are on the CPU and talk by Gloo: NCCL has no part in it.");
         out.text = std::move(text);
         return out;
@@ -158,8 +157,8 @@ Result<ExportedText> environment(const Plan& plan) {
         "TORCH_NCCL_DUMP_ON_TIMEOUT=1\n"
         "TORCH_NCCL_TRACE_BUFFER_SIZE=2000\n"
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n";
-    // Megatron-LM asks for it with tensor or context parallelism, so that kernels and collectives are launched in
-    // order; its FSDP (ZeRO-2 and 3) refuses it.
+    // Megatron-LM requires it with tensor or context parallelism, so that kernels and collectives are launched in
+    // order; Megatron's FSDP (ZeRO-2 and 3) refuses it.
     if ((plan.layout.tp > 1 || plan.layout.cp > 1) && plan.layout.zero_stage < 2)
         text += "CUDA_DEVICE_MAX_CONNECTIONS=1\n";
     if (plan.cluster.nodes > 1) text += "NCCL_IB_TIMEOUT=22\n";

@@ -50,7 +50,7 @@ void stability(CommandLine& line, const Plan& plan, Notes& notes) {
             "--qk-layernorm norms queries and keys with the model's LayerNorm: model.qk_norm is an RMSNorm.");
     }
     if (m.mup_base_width > 0) {
-        // The attention's scale stays 1/sqrt(head): widths grow by heads.
+        // The attention's scale stays 1/sqrt(head), since widths grow by heads.
         line.flag("--use-mup").option("--mup-base-hidden-size", m.mup_base_width).number("--mup-attn-scale-power", 0.5);
         notes.push_back(
             "Megatron-LM's muP scales the logits where model.mup_base_width scales the head's weights and their rate.");
@@ -78,9 +78,8 @@ void schedule_of_stages(CommandLine& line, const Layout& layout, Notes& notes) {
         line.option("--num-virtual-stages-per-pipeline-rank", layout.chunks);
     } else if (layout.schedule != Schedule::OneFOneB) {
         notes.push_back(
-            fmt::format("layout.schedule {} is not in {}: its schedules are 1f1b and interleaved-1f1b; 1f1b "
-                        "runs.",
-                        schedule_names[static_cast<std::size_t>(layout.schedule)], megatron_name));
+            fmt::format("layout.schedule {} is not in {}: its schedules are 1f1b and interleaved-1f1b; 1f1b runs.",
+                        name_of(layout.schedule), megatron_name));
     }
     if (layout.split == Split::Balanced) {
         notes.push_back(
@@ -111,22 +110,22 @@ void megatron_recompute(CommandLine& line, const Layout& layout, Notes& notes) {
         case Recompute::None:
             return;
         case Recompute::Full:
-            line.option("--megatron_recompute-granularity", "full")
-                .option("--megatron_recompute-method", "uniform")
-                .option("--megatron_recompute-num-layers", std::int64_t{1});
+            line.option("--recompute-granularity", "full")
+                .option("--recompute-method", "uniform")
+                .option("--recompute-num-layers", std::int64_t{1});
             break;
         case Recompute::Selective:
-            line.option("--megatron_recompute-granularity", "selective");
+            line.option("--recompute-granularity", "selective");
             break;
         case Recompute::Mlp:
-            line.option("--megatron_recompute-granularity", "selective")
-                .words("--megatron_recompute-modules layernorm mlp");
+            line.option("--recompute-granularity", "selective")
+                .words("--recompute-modules layernorm mlp");
             break;
     }
     if (layout.recompute_every > 1 || layout.recompute_stages > 0) {
         notes.push_back(fmt::format(
-            "layout.recompute_every and recompute_stages are not in {}: --megatron_recompute-method block with "
-            "--megatron_recompute-num-layers recomputes the first layers of each stage.",
+            "layout.recompute_every and recompute_stages are not in {}: --recompute-method block with "
+            "--recompute-num-layers recomputes the first layers of each stage.",
             megatron_name));
     }
 }
@@ -167,17 +166,17 @@ void megatron_optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
             .number("--adam-eps", wanted.eps);
     }
     if (wanted.kind != OptimizerKind::Sgd && wanted.kind != OptimizerKind::AdamW) {
-        notes.push_back(fmt::format("optimizer.kind {} is not in {}: adam stands in its place.",
-                                    optimizer_names[static_cast<std::size_t>(wanted.kind)], megatron_name));
+        notes.push_back(fmt::format("optimizer.kind {} is not in {}: adam stands in its place.", name_of(wanted.kind),
+                                    megatron_name));
     }
     line.number("--lr", peak_learning_rate(plan))
         .number("--weight-decay", wanted.weight_decay)
         .number("--clip-grad", wanted.clip);
     if (plan.layout.offload_optimizer != Offload::None) {
-        // Its offload is a part of the precision-aware megatron_optimizer, and that of the distributed one.
-        line.flag("--megatron_optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
+        // The offload is part of the precision-aware optimizer, which is part of the distributed optimizer.
+        line.flag("--optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
         if (plan.layout.offload_optimizer == Offload::Nvme) {
-            notes.push_back(fmt::format("Offload to NVMe is not in {}: the megatron_optimizer goes to host memory.",
+            notes.push_back(fmt::format("Offload to NVMe is not in {}: the optimizer goes to host memory.",
                                         megatron_name));
         }
     }
@@ -225,8 +224,8 @@ void megatron_learning_rate(CommandLine& line, const Plan& plan, Notes& notes) {
                                                                                       : "linear");
     }
     if (!alike) {
-        notes.push_back(fmt::format("Megatron-LM has no schedule like lr.kind {}: {} is the nearest.",
-                                    lr_kind_names[static_cast<std::size_t>(lr.kind)], style));
+        notes.push_back(
+            fmt::format("Megatron-LM has no schedule like lr.kind {}: {} is the nearest.", name_of(lr.kind), style));
     }
 }
 
@@ -239,8 +238,7 @@ Result<ExportedText> megatron(const Plan& plan) {
     }
     if (plan.layout.cp > 1 && plan.data.sequence_length % (2 * plan.layout.cp) != 0) {
         return bad_input(
-            "Megatron-LM cuts a sequence in two pieces a context-parallel rank, and data.sequence_length {} is no "
-            "multiple "
+            "Megatron-LM cuts a sequence in two pieces a context-parallel rank, and data.sequence_length {} is no multiple "
             "of {}: change it or layout.cp for this export",
             plan.data.sequence_length, 2 * plan.layout.cp);
     }

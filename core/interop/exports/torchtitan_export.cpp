@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/exports/export_parts.h"
@@ -47,8 +48,8 @@ std::string_view schedule_word(const Layout& layout, Notes& notes) {
         default:
             break;
     }
-    notes.push_back(fmt::format("layout.schedule {} is not in {}: 1F1B stands in its place.",
-                                schedule_names[static_cast<std::size_t>(layout.schedule)], torchtitan_name));
+    notes.push_back(fmt::format("layout.schedule {} is not in {}: 1F1B stands in its place.", name_of(layout.schedule),
+                                torchtitan_name));
     return "1F1B";
 }
 
@@ -102,8 +103,7 @@ Json torchtitan_learning_rate(const Plan& plan, Notes& notes) {
             alike = false;
     }
     if (!alike) {
-        notes.push_back(fmt::format("torchtitan has no schedule like lr.kind {}: {} is the nearest.",
-                                    lr_kind_names[static_cast<std::size_t>(lr.kind)],
+        notes.push_back(fmt::format("torchtitan has no schedule like lr.kind {}: {} is the nearest.", name_of(lr.kind),
                                     json["decay_type"].get<std::string>()));
     }
     return json;
@@ -148,7 +148,7 @@ Json torchtitan_recompute(const Layout& layout, Notes& notes) {
     }
     notes.push_back(
         fmt::format("layout.recompute {} is not in torchtitan: selective_ac_option \"op\" keeps what is dear to make.",
-                    recompute_names[static_cast<std::size_t>(layout.recompute)]));
+                    name_of(layout.recompute)));
     return {{"mode", "selective"}, {"selective_ac_option", "op"}};
 }
 
@@ -158,7 +158,7 @@ std::string_view recomputation_word(const Layout& layout) {
     return layout.recompute == Recompute::Full && layout.recompute_every == 1 ? "full" : "selective";
 }
 
-/// What both releases have.
+/// Settings that both releases have.
 Result<Json> common(const Plan& plan, Notes& notes) {
     if (plan.numerics.dtype == Dtype::Fp16) {
         return bad_input("torchtitan has no fp16: set numerics.dtype to bf16 or fp32 for this export");
@@ -199,43 +199,39 @@ void add_options(CommandLine& line, const Json& block, const std::string& prefix
 
 Result<ExportedText> torchtitan_toml(const Plan& plan) {
     ExportedText out;
-    auto json = common(plan, out.notes);
-    if (!json) return tl::unexpected(json.error());
+    PLIMSOLL_TRY(auto json, common(plan, out.notes));
     const Optimizer& optimizer = plan.optimizer;
     if (plan.layout.tp > 1 && !plan.layout.sequence_parallel) {
         out.notes.push_back(
             "torchtitan 0.2 splits norms along the sequence wherever tensor_parallel_degree is above 1.");
     }
-    (*json)["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
-                      {"description", plan.name.empty() ? plan.model.name : plan.name}};
-    (*json)["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
-    (*json)["optimizer"] = {{"name", "AdamW"},          {"lr", peak_learning_rate(plan)},
-                            {"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
-                            {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
-                            {"implementation", "fused"}};
+    json["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
+                   {"description", plan.name.empty() ? plan.model.name : plan.name}};
+    json["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
+    json["optimizer"] = {{"name", "AdamW"},          {"lr", peak_learning_rate(plan)},
+                         {"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
+                         {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
+                         {"implementation", "fused"}};
     if (optimizer.kind != OptimizerKind::AdamW) {
-        out.notes.push_back(fmt::format("optimizer.kind {} is not in torchtitan: AdamW stands in its place.",
-                                        optimizer_names[static_cast<std::size_t>(optimizer.kind)]));
+        out.notes.push_back(
+            fmt::format("optimizer.kind {} is not in torchtitan: AdamW stands in its place.", name_of(optimizer.kind)));
     }
-    out.text = to_toml(*json);
+    out.text = to_toml(json);
     return out;
 }
 
 Result<ExportedText> torchtitan_command(const Plan& plan) {
     ExportedText out;
-    auto json = common(plan, out.notes);
-    if (!json) return tl::unexpected(json.error());
-    json->erase("activation_checkpoint");
+    PLIMSOLL_TRY(auto json, common(plan, out.notes));
+    json.erase("activation_checkpoint");
     if (plan.layout.recompute == Recompute::Full && plan.layout.recompute_every > 1) {
         out.notes.push_back(
-            "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which "
-            "recomputes "
+            "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which recomputes "
             "a part of each layer.");
     }
-    // It refuses CUDA graphs, its default, with pipelines; with expert torchtitan_parallelism they need special
-    // kernels.
-    (*json)["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
-    if (plan.layout.tp > 1) (*json)["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
+    // torchtitan refuses CUDA graphs, its default, with pipelines; with expert parallelism they need special kernels.
+    json["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
+    if (plan.layout.tp > 1) json["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
     const std::string flavor = flavor_of(plan, out.notes);
     std::string config = fmt::format("llama3_{}", flavor);
     std::transform(config.begin(), config.end(), config.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -243,15 +239,13 @@ Result<ExportedText> torchtitan_command(const Plan& plan) {
     CommandLine line(fmt::format("torchrun --nnodes={} --nproc-per-node={} -m torchtitan.train", plan.cluster.nodes,
                                  plan.cluster.gpus_per_node));
     line.option("--module", "llama3").option("--config", config);
-    for (const auto& [section, block] : json->items()) add_options(line, block, fmt::format("--{}", section));
+    for (const auto& [section, block] : json.items()) add_options(line, block, fmt::format("--{}", section));
     line.words(fmt::format("activation_checkpoint:{}", recomputation_word(plan.layout)));
     out.notes.push_back(fmt::format(
-        "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, "
-        "{}), "
+        "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, {}), "
         "eps {}, weight_decay {} in optimizer.param_groups.",
-        optimizer_names[static_cast<std::size_t>(plan.optimizer.kind)], digits(peak_learning_rate(plan)),
-        digits(plan.optimizer.beta1), digits(plan.optimizer.beta2), digits(plan.optimizer.eps),
-        digits(plan.optimizer.weight_decay)));
+        name_of(plan.optimizer.kind), digits(peak_learning_rate(plan)), digits(plan.optimizer.beta1),
+        digits(plan.optimizer.beta2), digits(plan.optimizer.eps), digits(plan.optimizer.weight_decay)));
     out.text = line.text();
     return out;
 }

@@ -2,6 +2,7 @@
 // transformers' TrainingArguments (release 5.24).
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/exports/export_parts.h"
@@ -13,10 +14,10 @@ namespace {
 constexpr std::string_view trainer_name = "the training arguments";
 
 void no_own_curve(const Plan& plan, std::string_view nearest, Notes& notes) {
-    notes.push_back(fmt::format(
-        "transformers has no schedule like lr.kind {}{}: {} is the nearest; for the plan's rates "
-        "pass a scheduler of your own to the Trainer.",
-        lr_kind_names[static_cast<std::size_t>(plan.lr.kind)], plan.lr.tail ? " with a tail" : "", nearest));
+    notes.push_back(
+        fmt::format("transformers has no schedule like lr.kind {}{}: {} is the nearest; for the plan's rates "
+                    "pass a scheduler of your own to the Trainer.",
+                    name_of(plan.lr.kind), plan.lr.tail ? " with a tail" : "", nearest));
 }
 
 /// Polynomial decay has a floor, which transformers' linear has not.
@@ -103,7 +104,7 @@ void schedule(Json& json, const Plan& plan, Notes& notes) {
             no_own_curve(plan, json["lr_scheduler_type"].get<std::string>(), notes);
             return;
     }
-    const bool own = lr_kind_names[static_cast<std::size_t>(lr.kind)].starts_with("transformers/");
+    const bool own = name_of(lr.kind).starts_with("transformers/");
     if (!own && !plain) no_own_curve(plan, json["lr_scheduler_type"].get<std::string>(), notes);
     if (!own && json["warmup_steps"] > 0) {
         notes.push_back("transformers' warmup starts at rate 0, one update behind the plan's.");
@@ -137,8 +138,7 @@ void trainer_optimizer(Json& json, const Plan& plan, Notes& notes) {
         case OptimizerKind::Lamb:
             json["optim"] = "adamw_torch";
             notes.push_back(
-                "transformers has no LAMB: adamw_torch stands in its place; pass optimizers=(…) to the "
-                "Trainer.");
+                "transformers has no LAMB: adamw_torch stands in its place; pass optimizers=(…) to the Trainer.");
             break;
     }
     if (wanted.kind == OptimizerKind::Adafactor) return;
@@ -149,7 +149,7 @@ void trainer_optimizer(Json& json, const Plan& plan, Notes& notes) {
 
 void trainer_recompute(Json& json, const Plan& plan, Notes& notes) {
     json["gradient_checkpointing"] = plan.layout.recompute != Recompute::None;
-    const std::string_view name = recompute_names[static_cast<std::size_t>(plan.layout.recompute)];
+    const std::string_view name = name_of(plan.layout.recompute);
     if (plan.layout.recompute == Recompute::Selective || plan.layout.recompute == Recompute::Mlp) {
         notes.push_back(fmt::format("layout.recompute {} is not in {}: gradient_checkpointing recomputes whole layers.",
                                     name, trainer_name));
@@ -179,7 +179,7 @@ Json training_arguments(const Plan& plan, const Unsaid& unsaid, Notes& notes) {
         json["save_steps"] = training.checkpoint_every;
         json["save_total_limit"] = std::max<std::int64_t>(training.keep_checkpoints, 1);
     }
-    if (on_cpu(plan)) json["use_cpu"] = true;
+    if (plan.cluster.on_cpu()) json["use_cpu"] = true;
     if (plan.numerics.dtype == Dtype::Fp16) {
         notes.push_back(fmt::format(
             "The loss scale (numerics.loss_scale …) is not in {}: torch.amp's GradScaler chooses it, or the "

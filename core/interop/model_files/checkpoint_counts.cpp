@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// As a run that starts from there would choose (engine/hf_weights.h), which reads Hugging Face's names alone.
+/// The choice that a run from this checkpoint would make (engine/weights/hf_weights.h), which reads Hugging Face's
+/// names alone.
 bool is_safetensors(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return path.extension() == ".safetensors";
@@ -27,7 +28,7 @@ bool has_safetensors(const fs::path& folder) {
     return false;
 }
 
-/// Beside the weights, or where the person pointed.
+/// config.json beside the weights, or at the path that the person named.
 fs::path config_of(const fs::path& named, const fs::path& found) {
     std::error_code error;
     for (const fs::path& place : {named, found, found.parent_path()}) {
@@ -37,14 +38,13 @@ fs::path config_of(const fs::path& named, const fs::path& found) {
 }
 
 Result<CheckpointCounts> of_safetensors(const fs::path& path) {
-    const auto counted = count_safetensors(path);
-    if (!counted) return tl::unexpected(counted.error());
+    PLIMSOLL_TRY(const auto counted, count_safetensors(path));
     CheckpointCounts counts;
-    static_cast<DtypeCounts&>(counts) = *counted;
+    static_cast<DtypeCounts&>(counts) = counted;
     counts.kind = "safetensors";
     counts.place = path;
-    counts.files = counted->files.size();
-    counts.config = counted->config;
+    counts.files = counted.files.size();
+    counts.config = counted.config;
     return counts;
 }
 
@@ -52,21 +52,19 @@ Result<CheckpointCounts> of_safetensors(const fs::path& path) {
 
 Result<CheckpointCounts> count_checkpoint(const fs::path& path) {
     if (is_safetensors(path) || (!find_checkpoint(path) && has_safetensors(path))) return of_safetensors(path);
-    const auto checkpoint = open_checkpoint(path);
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
+    PLIMSOLL_TRY(const auto checkpoint, open_checkpoint(path));
     DtypeCounter counter;
-    for (const StoredTensor& each : checkpoint->weights) {
-        if (auto added = counter.add(each.dtype, each.elements(), static_cast<Bytes>(each.bytes())); !added)
-            return tl::unexpected(added.error());
+    for (const StoredTensor& each : checkpoint.weights) {
+        PLIMSOLL_CHECK(counter.add(each.dtype, each.elements(), static_cast<Bytes>(each.bytes())));
     }
     CheckpointCounts counts;
     static_cast<DtypeCounts&>(counts) = counter.counts();
-    counts.kind = checkpoint_kind_names[static_cast<std::size_t>(checkpoint->kind)];
-    counts.place = checkpoint->path;
-    counts.files = checkpoint->files;
-    counts.step = checkpoint->step;
-    counts.states = checkpoint->state_names;
-    counts.config = config_of(path, checkpoint->path);
+    counts.kind = name_of(checkpoint.kind);
+    counts.place = checkpoint.path;
+    counts.files = checkpoint.files;
+    counts.step = checkpoint.step;
+    counts.states = checkpoint.state_names;
+    counts.config = config_of(path, checkpoint.path);
     return counts;
 }
 

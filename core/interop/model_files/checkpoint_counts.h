@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint of PyTorch or DeepSpeed holds, without its values.
+// The contents of a checkpoint of PyTorch or DeepSpeed, without its values.
 #pragma once
 
 #include <filesystem>
@@ -18,12 +18,12 @@ struct CheckpointCounts : DtypeCounts {
     std::filesystem::path place;  ///< the file or folder that was found
     std::size_t files = 0;
     std::optional<std::int64_t> step;
-    std::set<std::string> states;  ///< the optimizer's: exp_avg, exp_avg_sq, …
-    std::filesystem::path config;  ///< the config.json with them; empty where there is none
+    std::set<std::string> states;  ///< names of the optimizer's states: exp_avg, exp_avg_sq, …
+    std::filesystem::path config;  ///< config.json beside the weights; empty where there is none
 };
 
-/// Of the weights in a file or folder: safetensors (safetensors_counts.h) or what open_checkpoint knows. Error as of
-/// these.
+/// Counts the weights in a file or folder: safetensors (safetensors_counts.h) or any kind that open_checkpoint knows.
+/// Errors are those of the two readers.
 Result<CheckpointCounts> count_checkpoint(const std::filesystem::path& file_or_folder);
 
 Json to_json(const CheckpointCounts& counts);

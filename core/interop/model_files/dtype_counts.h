@@ -27,7 +27,7 @@ struct DtypeCounts {
 
 class DtypeCounter {
 public:
-    /// Error where 64 bits cannot count them.
+    /// Error where the sums exceed 64 bits.
     Result<void> add(const std::string& dtype, std::int64_t elements, Bytes bytes);
     DtypeCounts counts() const;
 

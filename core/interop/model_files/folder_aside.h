@@ -10,17 +10,17 @@
 
 namespace plimsoll {
 
-/// A folder beside its final place; destroyed before put_in_place() it leaves nothing behind.
+/// A folder that is made beside its final place. If it is destroyed before put_in_place(), nothing is left behind.
 class FolderAside {
 public:
-    /// Error where it cannot be made; it names `out` and --out.
+    /// Error where the folder cannot be made; the sentence names `out` and --out.
     static Result<FolderAside> make(const std::filesystem::path& out);
     ~FolderAside();
     FolderAside(FolderAside&& other) noexcept : out_(std::move(other.out_)), aside_(std::exchange(other.aside_, {})) {}
     FolderAside& operator=(FolderAside&&) = delete;
 
     const std::filesystem::path& path() const { return aside_; }
-    /// Error where something is there meanwhile.
+    /// Error where something has appeared at the final place meanwhile.
     Result<void> put_in_place();
 
 private:
@@ -29,7 +29,8 @@ private:
     std::filesystem::path out_, aside_;
 };
 
-/// Error where `out` exists, its parent does not, or the disk has no room for `total` and what lies beside tensors.
+/// Error where `out` exists, its parent does not, or the disk has no room for `total` and the small files beside the
+/// tensors.
 Result<void> require_free_place(const std::filesystem::path& out, Bytes total);
 
 }  // namespace plimsoll

@@ -29,19 +29,19 @@ constexpr int deepest = 4;  ///< arrays in arrays
 
 enum ValueType : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
 
-/// Bytes of a value; 0 for texts and arrays. Nothing for a type that the format has not.
+/// Bytes of a value; 0 for texts and arrays. Nothing for an unknown type.
 std::optional<std::uint64_t> size_of(std::uint32_t type) {
     constexpr std::array<std::uint64_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     if (type >= sizes.size()) return std::nullopt;
     return sizes[type];
 }
 
-/// Ends the reading; never leaves this file.
+/// Ends the reading; never leaves this file as an exception.
 struct Refused {
     Error error;
 };
 
-/// Reads forwards, a block at a time; whatever lies behind the end of the file or of the largest head is refused.
+/// Reads forwards, a block at a time; reads behind the end of the file or of the largest head are refused.
 class Cursor {
 public:
     Cursor(const FileReader& file, std::string what)
@@ -56,7 +56,7 @@ public:
         throw Refused{{fmt::format("{}: {}", what_, fmt::format(format, std::forward<Args>(args)...))}};
     }
 
-    /// Refuses where fewer than `size` bytes are left for `part`.
+    /// Refuses the file where fewer than `size` bytes are left for `part`.
     void need(std::uint64_t size, std::string_view part) const {
         if (size <= left()) return;
         if (end_ < file_.size()) refuse("its metadata takes more than {}; the file is damaged", format_bytes(end_));
@@ -96,7 +96,7 @@ public:
 private:
     static constexpr std::uint64_t block = 64 * KiB;
 
-    /// The next bytes, `block` at most, which need() has found to be there.
+    /// The next bytes, `block` at most, after need() has found that they exist.
     const char* bytes(std::uint64_t size) {
         if (at_ < from_ || at_ + size > from_ + kept_.size()) {
             kept_.resize(std::min<std::uint64_t>(left(), block));
@@ -114,7 +114,7 @@ private:
     std::uint64_t from_ = 0;
 };
 
-/// The double of the same shortest digits: 1e-5, not 9.9999997e-06.
+/// The double with the same shortest digits: 1e-5, not 9.9999997e-06.
 double widened(float value) {
     if (!std::isfinite(value)) return value;
     const std::string digits = fmt::format("{}", value);
@@ -206,7 +206,7 @@ GgufTensor read_tensor(Cursor& cursor) {
     return tensor;
 }
 
-/// Where the data begins: the next multiple of general.alignment.
+/// Start of the tensor data: the next multiple of general.alignment.
 std::uint64_t data_start(const Cursor& cursor, const GgufFile& file) {
     std::uint64_t alignment = 32;
     if (const auto found = file.values.find("general.alignment"); found != file.values.end()) {
@@ -268,9 +268,8 @@ const GgufTensor* GgufFile::find(const std::string& name) const {
 }
 
 Result<GgufFile> read_gguf(const std::filesystem::path& path) {
-    const auto file = FileReader::open(path);
-    if (!file) return tl::unexpected(file.error());
-    Cursor cursor(*file, path.string());
+    PLIMSOLL_TRY(const auto file, FileReader::open(path));
+    Cursor cursor(file, path.string());
     try {
         GgufFile head = read_head(cursor);
         check_places(cursor, head);

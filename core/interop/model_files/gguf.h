@@ -33,11 +33,12 @@ struct GgufFile {
     const GgufTensor* find(const std::string& name) const;  ///< null: there is none
 };
 
-/// Versions 2 and 3, little-endian. Every length and count is held against the size of the file before anything is
-/// made of it, and each tensor of a known type has to lie in the file. The error says what is damaged or not supported.
+/// Versions 2 and 3, little-endian. Every length and count is checked against the size of the file before it is used,
+/// and each tensor of a known type has to lie in the file. The error says what is damaged or not supported.
 Result<GgufFile> read_gguf(const std::filesystem::path& path);
 
-/// Bytes of so many elements, which come in whole blocks; nothing for a type that is not known, or a part of a block.
+/// Bytes of `elements` numbers, which are stored in whole blocks; nothing for an unknown type or a number that leaves a
+/// block unfilled.
 std::optional<Bytes> gguf_bytes(std::uint32_t type, std::int64_t elements);
 
 }  // namespace plimsoll

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/json_fields.h"
@@ -16,8 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> architectures{"llama", "mistral", "mixtral", "qwen2", "gpt2"};
 
-/// Keys of the file: the first that is missing or wrong becomes the error. Ranges are judged by the reader of Hugging
-/// Face's configs.
+/// Reads keys of the file: the first missing or wrong key becomes the error. The reader of Hugging Face's configs
+/// checks ranges.
 class Keys {
 public:
     Keys(const GgufFile& file, std::string architecture) : file_(file), architecture_(std::move(architecture)) {}
@@ -72,7 +73,7 @@ std::int64_t tokens_of(const GgufFile& file) {
     return found == file.array_lengths.end() ? 0 : static_cast<std::int64_t>(found->second);
 }
 
-/// Rows of the embedding; without tensors what the metadata says.
+/// Rows of the embedding; without tensors the number in the metadata.
 std::int64_t vocabulary(const GgufFile& file, Keys& keys, std::int64_t hidden) {
     const GgufTensor* embedding = file.find("token_embd.weight");
     if (!embedding) return tokens_of(file) > 0 ? tokens_of(file) : keys.integer("vocab_size");
@@ -113,7 +114,7 @@ Json llama_like_config(const GgufFile& file, Keys& keys, const std::string& arch
                 {"vocab_size", vocabulary(file, keys, hidden)},
                 {"rms_norm_eps", keys.number("attention.layer_norm_rms_epsilon", 1e-5)},
                 {"rope_theta", keys.number("rope.freq_base", 10000)},
-                // llama.cpp takes the embedding for the head where there is none.
+                // llama.cpp takes the embedding for the head where the file has no head.
                 {"tie_word_embeddings", !file.tensors.empty() && !file.find("output.weight")}};
     if (experts > 0) {
         config["num_local_experts"] = experts;
@@ -186,11 +187,9 @@ Result<GgufModel> model_from_gguf(const GgufFile& file, const std::string& what)
     Json config = gpt2 ? gpt2_config(file, keys) : llama_like_config(file, keys, architecture);
     if (!keys.error().empty()) return bad_input("{}: {}", what, keys.error());
     config["_name_or_path"] = text(file, "general.name");
-    auto model = model_from_hf_config(config, what);
-    if (!model) return tl::unexpected(model.error());
-    const auto parameters = parameters_of(file, gpt2, what);
-    if (!parameters) return tl::unexpected(parameters.error());
-    GgufModel made{*std::move(model), *parameters, {}};
+    PLIMSOLL_TRY(auto model, model_from_hf_config(config, what));
+    PLIMSOLL_TRY(const auto parameters, parameters_of(file, gpt2, what));
+    GgufModel made{std::move(model), parameters, {}};
     compare(file, made);
     return made;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model that a GGUF file holds, as one that can be planned.
+// The model that a GGUF file holds, as a model that can be planned.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct GgufModel {
     Model model;
     /// Elements of all tensors; rotary constants, and a second copy of GPT-2's embedding, do not count.
     std::int64_t parameters = 0;
-    std::vector<std::string> notes;  ///< how `parameters` compare with the model's, and what was not clear
+    std::vector<std::string> notes;  ///< how `parameters` compares with the model's count, and which keys were unclear
 };
 
 /// Architectures llama (with experts: Mixtral), mistral, mixtral, qwen2 and gpt2. The vocabulary is the embedding's

@@ -41,7 +41,7 @@ std::string file_of(std::size_t shard, std::size_t shards) {
     return shards == 1 ? model_file : fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, shards);
 }
 
-/// Copies tensors and says how far it is.
+/// Copies tensors and reports progress.
 class Copy {
 public:
     Copy(const FileReader& from, const SafetensorsHeader& header, const HfFolderOptions& options, Bytes total)
@@ -51,15 +51,13 @@ public:
         // transformers wants to know which framework wrote the file.
         Metadata metadata = header_.metadata;
         metadata.try_emplace("format", "pt");
-        const auto header = make_safetensors_header(shard, metadata);
-        if (!header) return tl::unexpected(header.error());
-        auto to = FileWriter::create(path);
-        if (!to) return tl::unexpected(to.error());
-        if (auto written = write_safetensors_header(*to, *header); !written) return written;
+        PLIMSOLL_TRY(const auto header, make_safetensors_header(shard, metadata));
+        PLIMSOLL_TRY(auto to, FileWriter::create(path));
+        if (auto written = write_safetensors_header(to, header); !written) return written;
         for (const TensorPlace& place : shard) {
-            if (auto copied = tensor(place, *to); !copied) return copied;
+            if (auto copied = tensor(place, to); !copied) return copied;
         }
-        return to->finish();
+        return to.finish();
     }
 
 private:
@@ -94,36 +92,32 @@ Json index_of(const std::vector<Shard>& shards, Bytes total) {
 
 Result<HfFolder> export_hf_folder(const fs::path& checkpoint, const fs::path& out, const HfFolderOptions& options) {
     const fs::path weights = checkpoint / model_file;
-    const auto from = FileReader::open(weights);
-    if (!from) return tl::unexpected(from.error());
-    const auto header = read_safetensors_header(*from, weights.string());
-    if (!header) return tl::unexpected(header.error());
-    const auto total = static_cast<Bytes>(from->size() - header->data);
-    const auto config = read_json(checkpoint / config_file, 4 * MiB);
-    if (!config) return tl::unexpected(config.error());
-    if (config->value("model_type", "") == "plimsoll") {
+    PLIMSOLL_TRY(const auto from, FileReader::open(weights));
+    PLIMSOLL_TRY(const auto header, read_safetensors_header(from, weights.string()));
+    const auto total = static_cast<Bytes>(from.size() - header.data);
+    PLIMSOLL_TRY(const auto config, read_json(checkpoint / config_file, 4 * MiB));
+    if (config.value("model_type", "") == "plimsoll") {
         return bad_input(
             "{} is of a model with norms behind its sublayers or on q and k (model.norm_placement, model.qk_norm), for "
             "which transformers has no class; its weights are in model.safetensors there",
             checkpoint.string());
     }
-    if (auto fits = require_free_place(out, total); !fits) return tl::unexpected(fits.error());
+    PLIMSOLL_CHECK(require_free_place(out, total));
 
-    const auto shards = shards_of(header->places, static_cast<std::uint64_t>(options.shard_size));
-    auto folder = FolderAside::make(out);
-    if (!folder) return tl::unexpected(folder.error());
-    Copy copy(*from, *header, options, total);
+    const auto shards = shards_of(header.places, static_cast<std::uint64_t>(options.shard_size));
+    PLIMSOLL_TRY(auto folder, FolderAside::make(out));
+    Copy copy(from, header, options, total);
     Result<void> done;
     for (std::size_t k = 0; k < shards.size() && done; ++k) {
-        done = copy.shard(folder->path() / file_of(k, shards.size()), shards[k]);
+        done = copy.shard(folder.path() / file_of(k, shards.size()), shards[k]);
     }
     if (done && shards.size() > 1) {
-        done = write_json(folder->path() / "model.safetensors.index.json", index_of(shards, total));
+        done = write_json(folder.path() / "model.safetensors.index.json", index_of(shards, total));
     }
-    if (done) done = write_json(folder->path() / config_file, *config);
-    if (done) done = folder->put_in_place();
+    if (done) done = write_json(folder.path() / config_file, config);
+    if (done) done = folder.put_in_place();
     if (!done) return tl::unexpected(done.error());
-    return HfFolder{shards.size(), header->places.size(), total};
+    return HfFolder{shards.size(), header.places.size(), total};
 }
 
 Result<void> export_peft_folder(const fs::path& checkpoint, const fs::path& out) {
@@ -134,13 +128,12 @@ Result<void> export_peft_folder(const fs::path& checkpoint, const fs::path& out)
                          checkpoint.string(), adapter_file);
     }
     if (auto fits = require_free_place(out, static_cast<Bytes>(bytes)); !fits) return fits;
-    auto folder = FolderAside::make(out);
-    if (!folder) return tl::unexpected(folder.error());
+    PLIMSOLL_TRY(auto folder, FolderAside::make(out));
     for (const char* name : adapter_files) {
-        fs::copy_file(checkpoint / name, folder->path() / name, error);
+        fs::copy_file(checkpoint / name, folder.path() / name, error);
         if (error) return bad_input("cannot copy {}: {}", (checkpoint / name).string(), error.message());
     }
-    return folder->put_in_place();
+    return folder.put_in_place();
 }
 
 Result<fs::path> checkpoint_to_export(const fs::path& checkpoints, std::int64_t step, ExportedWeights weights,
@@ -162,8 +155,7 @@ Result<fs::path> checkpoint_to_export(const fs::path& checkpoints, std::int64_t 
                          checkpoints.string(), fmt::join(steps, ", "));
     }
     fs::path path = checkpoints / checkpoint_name(step);
-    const auto whole = verified_state(path, exported);
-    if (!whole) return tl::unexpected(whole.error());
+    PLIMSOLL_CHECK(verified_state(path, exported));
     return path;
 }
 

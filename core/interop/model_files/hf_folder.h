@@ -13,7 +13,7 @@
 namespace plimsoll {
 
 struct HfFolderOptions {
-    Bytes shard_size = 5 * GB;  ///< tensors of a file at most; one that is larger has a file for itself
+    Bytes shard_size = 5 * GB;  ///< most bytes of tensors in a file; a larger tensor gets a file of its own
     /// Called between blocks of some MiB; returning false ends the export, and nothing is left of it.
     std::function<bool(Bytes done, Bytes total)> go_on;
 };
@@ -26,8 +26,8 @@ struct HfFolder {
 
 /// Writes config.json and model.safetensors into a new folder `out`; tensors beyond the shard size go to
 /// model-00001-of-0000N.safetensors and so on, with model.safetensors.index.json. Tensors are copied byte for byte, a
-/// block at a time. The folder is made aside and renamed: it is whole or absent. Error when `out` exists, when there is
-/// no room for it, and when a file of the checkpoint is no more what was found whole.
+/// block at a time. The folder is made aside and renamed, so it is whole or absent. Error when `out` exists, when there
+/// is no room for it, and when a file of the checkpoint has changed since it was verified.
 Result<HfFolder> export_hf_folder(const std::filesystem::path& checkpoint, const std::filesystem::path& out,
                                   const HfFolderOptions& options = {});
 
@@ -35,11 +35,11 @@ Result<HfFolder> export_hf_folder(const std::filesystem::path& checkpoint, const
 /// absent, for PeftModel.from_pretrained. Error when `out` exists and when the run trained no adapter.
 Result<void> export_peft_folder(const std::filesystem::path& checkpoint, const std::filesystem::path& out);
 
-/// Which weights a checkpoint is looked at for.
+/// The weights that checkpoint_to_export requires of a checkpoint.
 enum class ExportedWeights { Model, Adapter };
 
-/// The checkpoint of that step, or with step 0 the newest of which weights and their config are whole; damaged ones
-/// that are passed over are named in `skipped`. The error says which checkpoints there are.
+/// The checkpoint of step `step`, or with step 0 the newest whose weights and config are whole; damaged checkpoints
+/// that were passed over are named in `skipped`. The error says which checkpoints there are.
 Result<std::filesystem::path> checkpoint_to_export(const std::filesystem::path& checkpoints, std::int64_t step,
                                                    ExportedWeights weights, std::vector<std::string>* skipped);
 

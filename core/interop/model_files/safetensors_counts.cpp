@@ -21,14 +21,12 @@ constexpr std::size_t most_files = 10'000;
 using WeightMap = std::map<std::string, std::string>;
 
 Result<WeightMap> read_index(const fs::path& path) {
-    const auto json = read_json(path);
-    if (!json) return tl::unexpected(json.error());
-    const auto map = json->is_object() ? json->find("weight_map") : json->end();
-    if (map == json->end() || !map->is_object())
-        return bad_input("{} has no weight_map; it is no index", path.string());
+    PLIMSOLL_TRY(const auto json, read_json(path));
+    const auto map = json.is_object() ? json.find("weight_map") : json.end();
+    if (map == json.end() || !map->is_object()) return bad_input("{} has no weight_map; it is no index", path.string());
     WeightMap found;
     for (const auto& [tensor, file] : map->items()) {
-        // A name that leads out of the folder would read what nobody meant.
+        // A name that leads out of the folder would read a file that nobody meant.
         if (!file.is_string() || fs::path(file.get<std::string>()).filename() != fs::path(file.get<std::string>()))
             return bad_input("{}: {} of tensor \"{}\" is no name of a file in its folder", path.string(), shown(file),
                              tensor);
@@ -63,16 +61,13 @@ Result<Folder> look_into(const fs::path& path) {
 class Counter {
 public:
     Result<void> add(const fs::path& path) {
-        const auto file = FileReader::open(path);
-        if (!file) return tl::unexpected(file.error());
-        const auto header = read_safetensors_header(*file, path.string());
-        if (!header) return tl::unexpected(header.error());
-        for (const TensorPlace& place : header->places) {
+        PLIMSOLL_TRY(const auto file, FileReader::open(path));
+        PLIMSOLL_TRY(const auto header, read_safetensors_header(file, path.string()));
+        for (const TensorPlace& place : header.places) {
             const auto [seen, fresh] = where.emplace(place.name, path.filename().string());
             if (!fresh)
                 return bad_input(
-                    "tensor \"{}\" is in {} and in {}: name one of the files, or the folder of the model "
-                    "alone",
+                    "tensor \"{}\" is in {} and in {}: name one of the files, or the folder of the model alone",
                     place.name, seen->second, path.filename().string());
             if (auto counted = count(place); !counted) return counted;
         }
@@ -90,7 +85,8 @@ public:
 
 private:
     Result<void> count(const TensorPlace& place) {
-        // The header's reader has held the product against the tensor's bytes, but not that of a tensor without any.
+        // The header's reader has checked the shape's product against the tensor's bytes, except for a tensor without
+        // bytes.
         std::int64_t elements = place.bytes() == 0 ? 0 : 1;
         for (const std::int64_t size : place.shape) elements *= place.bytes() == 0 ? 1 : size;
         return counter_.add(place.dtype, elements, static_cast<Bytes>(place.bytes()));
@@ -136,20 +132,18 @@ Result<SafetensorsCounts> count_safetensors(const fs::path& path) {
         if (!folder) return tl::unexpected(folder.error());
         files = std::move(folder->files);
         if (!folder->indexes.empty()) {
-            auto read = read_index(folder->indexes.front());
-            if (!read) return tl::unexpected(read.error());
-            auto named = files_of(path, *read);
-            if (!named) return tl::unexpected(named.error());
-            files = *std::move(named);
-            index = *std::move(read);
+            PLIMSOLL_TRY(auto read, read_index(folder->indexes.front()));
+            PLIMSOLL_TRY(auto named, files_of(path, read));
+            files = std::move(named);
+            index = std::move(read);
         }
     }
     Counter counter;
     for (const fs::path& file : files) {
-        if (auto added = counter.add(file); !added) return tl::unexpected(added.error());
+        PLIMSOLL_CHECK(counter.add(file));
     }
     if (index) {
-        if (auto same = same_as_index(*index, counter.where); !same) return tl::unexpected(same.error());
+        PLIMSOLL_CHECK(same_as_index(*index, counter.where));
     }
     SafetensorsCounts counts = counter.finish();
     const fs::path config = (is_folder ? path : path.parent_path()) / "config.json";

@@ -13,12 +13,12 @@ namespace plimsoll {
 
 struct SafetensorsCounts : DtypeCounts {
     std::vector<std::filesystem::path> files;
-    std::filesystem::path config;  ///< the config.json beside them; empty where there is none
+    std::filesystem::path config;  ///< config.json beside the files; empty where there is none
 };
 
-/// Of a file; of a folder the files that its index (*.safetensors.index.json) names, without one all of *.safetensors.
-/// Error where a header is damaged, a file of the index is missing, a tensor is in two files, or the index tells of
-/// other tensors than the files.
+/// Counts a file, or in a folder the files that its index (*.safetensors.index.json) names, or all *.safetensors where
+/// there is no index. Error where a header is damaged, a file of the index is missing, a tensor is in two files, or the
+/// index and the files name different tensors.
 Result<SafetensorsCounts> count_safetensors(const std::filesystem::path& file_or_folder);
 
 Json to_json(const SafetensorsCounts& counts);

@@ -3,6 +3,7 @@
 
 #include <zstd.h>
 
+#include "core/base/version.h"
 #include "core/interop/records/protobuf.h"
 #include "core/telemetry/frame.h"
 
@@ -102,7 +103,7 @@ std::vector<Thrift> schema(const std::vector<ParquetColumn>& columns) {
     for (const ParquetColumn& column : columns) {
         Thrift element;
         element.small(1, physical(column.type)).small(3, required).text(4, column.name);
-        // STRING, and its name before there were logical types.
+        // Logical type STRING, and the converted type for readers that predate logical types.
         if (column.type == ParquetType::Text) element.small(6, utf8).inner(10, Thrift().inner(1, Thrift()));
         elements.push_back(std::move(element));
     }
@@ -183,7 +184,7 @@ std::string ParquetWriter::footer(const std::vector<std::pair<std::string, std::
     for (const auto& [key, value] : metadata) pairs.push_back(Thrift().text(1, key).text(2, value));
     Thrift file;
     file.small(1, format_version).inners(2, schema(columns_)).number(3, rows).inners(4, groups).inners(5, pairs);
-    return file.text(6, fmt::format("plimsoll version {}", PLIMSOLL_VERSION)).done();
+    return file.text(6, fmt::format("plimsoll version {}", version())).done();
 }
 
 Result<void> ParquetWriter::finish(const std::vector<std::pair<std::string, std::string>>& metadata) {

@@ -33,7 +33,7 @@ public:
     void put(std::string_view text);
     /// Ends a row. The error is the sink's.
     Result<void> end_row();
-    /// The last group and the footer. `metadata` are keys and values of the file.
+    /// Writes the last group and the footer. `metadata`: keys and values of the file.
     Result<void> finish(const std::vector<std::pair<std::string, std::string>>& metadata);
 
 private:

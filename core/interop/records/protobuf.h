@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of protocol buffers, for the few messages that are written here
+// The wire format of protocol buffers, for the few messages that the exports write
 // (https://protobuf.dev/programming-guides/encoding).
 #pragma once
 
@@ -11,7 +11,7 @@ namespace plimsoll::protobuf {
 
 void put_varint(std::string& out, std::uint64_t value);
 
-/// Fields of a message. A message in a message is its bytes.
+/// Appends a field of a message to `out`. A nested message is written as its bytes.
 void put_number(std::string& out, std::uint32_t field, std::uint64_t value);
 void put_bytes(std::string& out, std::uint32_t field, std::string_view bytes);
 void put_double(std::string& out, std::uint32_t field, double value);

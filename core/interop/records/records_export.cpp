@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/records/parquet.h"
 #include "core/interop/records/records_steps.h"
 #include "core/interop/records/wandb.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t piece = 64 * 1024;
 
-/// Gathers lines into pieces of some size.
+/// Collects lines into larger pieces.
 class Lines {
 public:
     explicit Lines(const RecordSink& sink) : sink_(sink) {}
@@ -147,7 +148,7 @@ std::string prometheus_number(double value) {
 }
 
 Result<void> prometheus(const SeriesStore& store, const std::string& run, Lines& lines) {
-    std::map<std::string, std::string> samples;  // of one metric together, as the format asks
+    std::map<std::string, std::string> samples;  // by metric: the format asks for all samples of a metric together
     for (const auto& [name, series] : store.series()) {
         if (series.size() == 0) continue;
         const auto at = name.rfind('@');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run recorded, in other tools' formats.
+// A run's records in other tools' formats.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@ inline constexpr std::array<std::string_view, 6> record_format_names{"csv",     
 using RecordSink = std::function<Result<void>(std::string_view piece)>;
 
 /// `run` names the run in Prometheus' labels, in Parquet's metadata and in W&B. Values that are not finite are written
-/// as NaN and Infinity (in JSON as strings). The first error of the sink ends it.
+/// as NaN and Infinity (in JSON as strings). The first error of the sink ends the export.
 Result<void> export_records(const SeriesStore& store, RecordFormat format, const std::string& run,
                             const RecordSink& sink);
 
 /// A frame of TensorFlow's record format around `event`: u64 length, its masked CRC-32C, the bytes, their masked
 /// CRC-32C, all little-endian (tensorflow/core/lib/io/record_writer.cc).
 std::string tensorboard_frame(std::string_view event);
-/// The event that an event file begins with.
+/// The event that begins an event file.
 std::string tensorboard_header(double time);
 /// Scalars of one step as an event (tensorflow/core/util/event.proto, summary.proto).
 struct TensorBoardScalar {

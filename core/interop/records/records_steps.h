@@ -14,11 +14,11 @@ namespace plimsoll {
 
 struct RecordedStep {
     std::uint64_t step = 0;
-    double time = 0;                                            ///< the last of its points'
+    double time = 0;                                            ///< time of the step's last point
     std::vector<std::pair<const std::string*, double>> values;  ///< series' names (of the store) and values
 };
 
-/// In the order of steps. The first error ends it.
+/// Visits the steps in ascending order. The first error of the visitor ends the walk.
 Result<void> for_each_step(const SeriesStore& store, const std::function<Result<void>(const RecordedStep&)>& take);
 
 /// Time of the first point; 0 where there is none.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/base/version.h"
 #include "core/interop/records/protobuf.h"
 #include "core/interop/records/records_steps.h"
 #include "core/telemetry/frame.h"
@@ -105,7 +106,7 @@ void put_item(std::string& list, std::string_view key, std::string_view json) {
 
 std::string header() {
     std::string version, message;
-    put_bytes(version, version_producer, fmt::format("plimsoll-{}", PLIMSOLL_VERSION));
+    put_bytes(version, version_producer, fmt::format("plimsoll-{}", plimsoll::version()));
     put_bytes(version, version_min_consumer, "0.40.0");
     put_bytes(message, header_version, version);
     return message;
@@ -147,7 +148,7 @@ std::string wandb_id(const WandbRun& run) {
 }
 
 std::string wandb_file(const WandbRun& run) {
-    // What no calendar has would make gmtime fail.
+    // A time beyond every calendar would make gmtime fail.
     const auto seconds =
         static_cast<std::time_t>(std::clamp(std::isfinite(run.started) ? run.started : 0, 0.0, 253402300799.0));
     std::tm utc{};

@@ -24,8 +24,8 @@ std::string wandb_id(const WandbRun& run);
 std::string wandb_file(const WandbRun& run);
 
 /// The contents of that file: records (wandb/proto/wandb_internal.proto) of the run, its history step by step (values
-/// that are not finite as the words that W&B has for them), the last values as its summary, and its end. The first
-/// error of the sink ends it.
+/// that are not finite in W&B's own words for them), the last values as its summary, and the run's end. The first error
+/// of the sink ends the export.
 Result<void> export_wandb(const SeriesStore& store, const WandbRun& run, const RecordSink& sink);
 
 }  // namespace plimsoll

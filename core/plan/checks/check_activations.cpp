@@ -12,7 +12,7 @@ void check_recomputation(Problems& problems, const Layout& layout) {
         problems.add("layout.recompute_every",
                      "layout.recompute_every {} picks layers to recompute in full, but layout.recompute is {}; set it "
                      "to 1 or layout.recompute to full",
-                     layout.recompute_every, recompute_names[static_cast<std::size_t>(layout.recompute)]);
+                     layout.recompute_every, name_of(layout.recompute));
     }
     if (layout.recompute_stages > 0 && layout.recompute == Recompute::None) {
         problems.add(
@@ -22,10 +22,10 @@ void check_recomputation(Problems& problems, const Layout& layout) {
             layout.recompute_stages);
     }
     if (layout.recompute_stages > layout.pp) {
-        problems.add("layout.recompute_stages",
-                     "layout.recompute_stages {} is more than the pipeline has (layout.pp {}); take {} or fewer, or 0 "
-                     "for all",
-                     layout.recompute_stages, layout.pp, layout.pp);
+        problems.add(
+            "layout.recompute_stages",
+            "layout.recompute_stages {} is more than the pipeline has (layout.pp {}); take {} or fewer, or 0 for all",
+            layout.recompute_stages, layout.pp, layout.pp);
     }
 }
 
@@ -41,9 +41,9 @@ void check_loss_chunks(Problems& problems, const Plan& plan) {
 
 void check_schedule_file(Problems& problems, const Layout& layout) {
     if (!layout.schedule_file.empty() && layout.pp == 1) {
-        problems.add("layout.schedule_file",
-                     "layout.schedule_file lists the operations of a pipeline, but layout.pp is 1; clear it or raise "
-                     "layout.pp");
+        problems.add(
+            "layout.schedule_file",
+            "layout.schedule_file lists the operations of a pipeline, but layout.pp is 1; clear it or raise layout.pp");
     }
 }
 
@@ -70,7 +70,7 @@ void check_activations(Problems& problems, const Plan& plan) {
     check_loss_chunks(problems, plan);
     check_schedule_file(problems, plan.layout);
     check_split(problems, plan);
-    if (plan.layout.offload_activations && plan.cluster.gpu == "cpu") {
+    if (plan.layout.offload_activations && plan.cluster.on_cpu()) {
         problems.add("layout.offload_activations",
                      "layout.offload_activations moves activations from the GPU to the host, but cluster.gpu is cpu; "
                      "set it to false");

@@ -8,14 +8,12 @@ namespace plimsoll {
 
 namespace {
 
-std::string_view name_of(LrKind kind) { return lr_kind_names[static_cast<std::size_t>(kind)]; }
-
 void check_loss_scale(Problems& problems, const Numerics& numerics) {
     if (numerics.dtype != Dtype::Fp16) {
         if (numerics.loss_scale != 0 && numerics.loss_scale != 1) {
             problems.add("numerics.loss_scale",
                          "numerics.loss_scale {:g} is for fp16, but numerics.dtype is {}; set it to 0",
-                         numerics.loss_scale, dtype_names[static_cast<std::size_t>(numerics.dtype)]);
+                         numerics.loss_scale, name_of(numerics.dtype));
         }
         return;
     }
@@ -27,10 +25,10 @@ void check_loss_scale(Problems& problems, const Numerics& numerics) {
     if (numerics.loss_scale != 0) return;
     const bool deepspeed = numerics.loss_scale_policy == LossScalePolicy::DeepSpeed;
     if (numerics.loss_scale_growth_fault && !deepspeed) {
-        problems.add("numerics.loss_scale_growth_fault",
-                     "numerics.loss_scale_growth_fault is DeepSpeed's, and numerics.loss_scale_policy is {}; switch it "
-                     "off",
-                     loss_scale_policy_names[static_cast<std::size_t>(numerics.loss_scale_policy)]);
+        problems.add(
+            "numerics.loss_scale_growth_fault",
+            "numerics.loss_scale_growth_fault is DeepSpeed's, and numerics.loss_scale_policy is {}; switch it off",
+            name_of(numerics.loss_scale_policy));
     }
     const double first = std::ldexp(1.0, static_cast<int>(numerics.initial_scale_power));
     if (numerics.loss_scale_policy != LossScalePolicy::PyTorch && first < numerics.min_loss_scale) {
@@ -89,7 +87,7 @@ void check_parts(Problems& problems, const Plan& plan) {
 
 void check_curves(Problems& problems, const LrSchedule& lr) {
     const bool deepspeed = name_of(lr.kind).starts_with("deepspeed/");
-    const auto shape = [](LrShape each) { return lr_shape_names[static_cast<std::size_t>(each)]; };
+    const auto shape = [](LrShape each) { return name_of(each); };
     if (deepspeed && lr.warmup_shape != LrShape::Linear && lr.warmup_shape != LrShape::Log) {
         problems.add("lr.warmup_shape", "{} warms up linear or log, not {}; set lr.warmup_shape to one of them",
                      name_of(lr.kind), shape(lr.warmup_shape));
@@ -104,8 +102,7 @@ void check_curves(Problems& problems, const LrSchedule& lr) {
     }
     if (lr.cycle_factor > 1 && lr.cycle_factor < 1.01) {
         problems.add("lr.cycle_factor",
-                     "lr.cycle_factor {:g} hardly lengthens a cycle; take 1 for equal ones, or 1.01 "
-                     "or more",
+                     "lr.cycle_factor {:g} hardly lengthens a cycle; take 1 for equal ones, or 1.01 or more",
                      lr.cycle_factor);
     }
 }

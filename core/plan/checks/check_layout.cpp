@@ -35,8 +35,7 @@ void check_tensor_parallel(Problems& problems, const Plan& plan) {
     const std::string cure = common_divisors({model.num_heads, model.ffn_hidden_size}, slices_kv);
     if (tp > model.num_heads) {
         problems.add("layout.tp",
-                     "layout.tp {} is more than the {} heads of the model, and each rank needs a whole head; "
-                     "take {}",
+                     "layout.tp {} is more than the {} heads of the model, and each rank needs a whole head; take {}",
                      tp, model.num_heads, cure);
     } else if (model.num_heads % tp != 0) {
         problems.add("layout.tp", "layout.tp {} does not divide model.num_heads {}; take {}", tp, model.num_heads,
@@ -107,15 +106,14 @@ void check_pipeline(Problems& problems, const Plan& plan) {
     }
     if (plan.model.encoder_decoder() && layout.pp > 1) {
         problems.add("layout.pp",
-                     "pipeline stages split decoder-only models, and T5 has an encoder; set layout.pp to 1, it "
-                     "is {}",
+                     "pipeline stages split decoder-only models, and T5 has an encoder; set layout.pp to 1, it is {}",
                      layout.pp);
     }
     if (plan.model.encoder_decoder() && layout.cp > 1) {
-        problems.add("layout.cp",
-                     "context parallelism splits decoder-only models, and T5 has an encoder; set layout.cp to "
-                     "1, it is {}",
-                     layout.cp);
+        problems.add(
+            "layout.cp",
+            "context parallelism splits decoder-only models, and T5 has an encoder; set layout.cp to 1, it is {}",
+            layout.cp);
     }
     if (layout.pp > 1 && layout.zero_stage >= 2) {
         problems.add("layout.zero_stage",

@@ -5,8 +5,6 @@ namespace plimsoll {
 
 namespace {
 
-std::string_view name_of(Family family) { return family_names[static_cast<std::size_t>(family)]; }
-
 void check_heads(Problems& problems, const Model& model) {
     if (model.head_dim == 0 && model.hidden_size % model.num_heads != 0) {
         problems.add("model.num_heads",
@@ -34,8 +32,7 @@ void check_experts(Problems& problems, const Model& model) {
     }
     if (model.family != Family::Mixtral && model.moe()) {
         problems.add("model.num_experts",
-                     "family {} is dense, but model.num_experts is {}; set it to 0 or take family "
-                     "mixtral",
+                     "family {} is dense, but model.num_experts is {}; set it to 0 or take family mixtral",
                      name_of(model.family), model.num_experts);
     }
     const auto only_with_experts = [&](std::string_view key, double value, std::string_view what) {
@@ -45,10 +42,10 @@ void check_experts(Problems& problems, const Model& model) {
     only_with_experts("model.capacity_factor", model.capacity_factor, "limits the tokens of an expert");
     only_with_experts("model.router_z_loss", model.router_z_loss, "weighs a loss of the router");
     if (model.moe() && model.experts_per_token > model.num_experts) {
-        problems.add("model.experts_per_token",
-                     "model.experts_per_token {} is more than the {} experts there are (model.num_experts); take {} or "
-                     "fewer",
-                     model.experts_per_token, model.num_experts, model.num_experts);
+        problems.add(
+            "model.experts_per_token",
+            "model.experts_per_token {} is more than the {} experts there are (model.num_experts); take {} or fewer",
+            model.experts_per_token, model.num_experts, model.num_experts);
     }
 }
 
@@ -70,7 +67,7 @@ void check_family(Problems& problems, const Model& model) {
     need_choice("model.norm", norm_names, model.norm, gpt2 ? Norm::LayerNorm : Norm::RmsNorm);
     need_choice("model.position", position_names, model.position, position);
 
-    const std::string_view activation = activation_names[static_cast<std::size_t>(model.activation)];
+    const std::string_view activation = name_of(model.activation);
     if (gpt2 && model.gated_mlp()) need("model.activation", activation, "gelu or relu");
     if (t5 && model.activation == Activation::SwiGlu) need("model.activation", activation, "relu, gelu or geglu");
     if (!gpt2 && !t5) need_choice("model.activation", activation_names, model.activation, Activation::SwiGlu);
@@ -91,14 +88,12 @@ void check_family(Problems& problems, const Model& model) {
     }
     if ((gpt2 || t5) && model.num_kv_heads != model.num_heads) {
         problems.add("model.num_kv_heads",
-                     "family {} has as many key and value heads as heads; set model.num_kv_heads to "
-                     "{}, it is {}",
+                     "family {} has as many key and value heads as heads; set model.num_kv_heads to {}, it is {}",
                      name_of(model.family), model.num_heads, model.num_kv_heads);
     }
     if (gpt2 && model.head_dim != 0 && model.head_dim * model.num_heads != model.hidden_size) {
         problems.add("model.head_dim",
-                     "family gpt2 has heads of hidden_size / num_heads; set model.head_dim to 0, it is "
-                     "{}",
+                     "family gpt2 has heads of hidden_size / num_heads; set model.head_dim to 0, it is {}",
                      model.head_dim);
     }
 }

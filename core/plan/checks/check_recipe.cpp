@@ -8,7 +8,7 @@ namespace {
 
 void check_offload(Problems& problems, const Plan& plan) {
     const Layout& layout = plan.layout;
-    const bool on_cpu = plan.cluster.gpu == "cpu";
+    const bool on_cpu = plan.cluster.on_cpu();
     if (on_cpu && (layout.offload_optimizer == Offload::Cpu || layout.offload_parameters == Offload::Cpu)) {
         const bool optimizer = layout.offload_optimizer == Offload::Cpu;
         problems.add(optimizer ? "layout.offload_optimizer" : "layout.offload_parameters",
@@ -45,7 +45,7 @@ void check_hardware(Problems& problems, const Plan& plan) {
                      "InfiniBand is 50)",
                      cluster.nodes);
     }
-    if (cluster.gpu == "cpu") return;
+    if (cluster.on_cpu()) return;
     const Result<Gpu> gpu = find_gpu(cluster.gpu);
     if (!gpu) {
         problems.add("cluster.gpu", "cluster.gpu: {}", gpu.error().message);

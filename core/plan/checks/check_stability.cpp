@@ -6,8 +6,6 @@ namespace plimsoll {
 
 namespace {
 
-std::string_view name_of(NormPlacement placement) { return norm_placement_names[static_cast<std::size_t>(placement)]; }
-
 void check_norms(Problems& problems, const Plan& plan) {
     const Model& model = plan.model;
     const bool pre = model.norm_placement == NormPlacement::Pre;
@@ -49,13 +47,13 @@ void check_initial_weights(Problems& problems, const Plan& plan) {
         problems.add("model.mup_base_width",
                      "muP's learning rates are Adam's here, but optimizer.kind is {}; take adamw or adamw-8bit, or set "
                      "model.mup_base_width to 0",
-                     optimizer_names[static_cast<std::size_t>(kind)]);
+                     name_of(kind));
     }
     if (model.norm_placement == NormPlacement::DeepNorm || model.init == Init::Guide) {
-        problems.add("model.mup_base_width",
-                     "muP says what the initial weights are, and so does {}; set model.mup_base_width to 0 or that to "
-                     "another",
-                     model.init == Init::Guide ? "model.init guide" : "model.norm_placement deepnorm");
+        problems.add(
+            "model.mup_base_width",
+            "muP says what the initial weights are, and so does {}; set model.mup_base_width to 0 or that to another",
+            model.init == Init::Guide ? "model.init guide" : "model.norm_placement deepnorm");
     }
 }
 

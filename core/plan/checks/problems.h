@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/plan/checks/check_plan.h"
 
 namespace plimsoll {

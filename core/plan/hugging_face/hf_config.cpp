@@ -220,7 +220,7 @@ Model read_llama_like(Config& config, const Defaults& missing) {
 std::string name_of(Config& config, const Model& model) {
     const std::string name = std::filesystem::path(config.text("_name_or_path", "")).filename().string();
     if (!name.empty() && name.size() <= 200 && name.find('\0') == std::string::npos) return name;
-    return fmt::format("{} {}", family_names[static_cast<std::size_t>(model.family)],
+    return fmt::format("{} {}", name_of(model.family),
                        format_short(static_cast<double>(count_parameters(model).total)));
 }
 
@@ -229,10 +229,9 @@ std::string name_of(Config& config, const Model& model) {
 Result<Model> model_from_hf_config(const Json& json, const std::string& what) {
     if (!json.is_object()) return bad_input("{}: a Hugging Face config is an object {{ … }}", what);
     if (json.contains("plimsoll")) return bad_input("{} is a plan, not a Hugging Face config: open it as it is", what);
-    const Result<Defaults> missing = defaults_of(json, what);
-    if (!missing) return tl::unexpected(missing.error());
+    PLIMSOLL_TRY(const Defaults missing, defaults_of(json, what));
     Config config(json, what);
-    Model model = missing->family == Family::Gpt2 ? read_gpt2(config, *missing) : read_llama_like(config, *missing);
+    Model model = missing.family == Family::Gpt2 ? read_gpt2(config, missing) : read_llama_like(config, missing);
     model.init_std = config.number({"initializer_range"}, {0, 10, true}, 0.02);
     if (config.error().empty()) model.name = name_of(config, model);
     if (!config.error().empty()) return bad_input("{}", config.error());

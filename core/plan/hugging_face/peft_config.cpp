@@ -150,9 +150,8 @@ Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& wha
     read.adapter.rank = rank->get<std::int64_t>();
     read.adapter.alpha = alpha->get<double>();
     read.adapter.rank_stabilized = !is_default(config, "use_rslora");
-    auto targets = targets_of(config, what);
-    if (!targets) return tl::unexpected(targets.error());
-    read.adapter.targets = *std::move(targets);
+    PLIMSOLL_TRY(auto targets, targets_of(config, what));
+    read.adapter.targets = std::move(targets);
     const auto base = config.find("base_model_name_or_path");
     if (base != config.end() && base->is_string()) read.base = base->get<std::string>();
     return read;
@@ -160,24 +159,21 @@ Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& wha
 
 Result<PeftAdapter> read_peft_adapter(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / adapter_config_file;
-    const auto json = read_json(path, 4 * MiB);
-    if (!json) return tl::unexpected(json.error());
-    return adapter_from_peft(*json, path.string());
+    PLIMSOLL_TRY(const auto json, read_json(path, 4 * MiB));
+    return adapter_from_peft(json, path.string());
 }
 
 Result<void> require_same_adapter(const std::filesystem::path& folder, const Plan& plan) {
     const std::filesystem::path path = folder / adapter_config_file;
-    const auto read = read_peft_adapter(folder);
-    if (!read) return tl::unexpected(read.error());
-    const Adapter &theirs = read->adapter, &own = plan.adapter;
+    PLIMSOLL_TRY(const auto read, read_peft_adapter(folder));
+    const Adapter &theirs = read.adapter, &own = plan.adapter;
     if (theirs.rank != own.rank) {
         return bad_input("adapter.rank is {}, and that of {} is {}; set it to that", own.rank, path.string(),
                          theirs.rank);
     }
     if (theirs.alpha != own.alpha || theirs.rank_stabilized != own.rank_stabilized) {
         return bad_input(
-            "{} has lora_alpha {} and use_rslora {}, the plan adapter.alpha {} and adapter.rank_stabilized {}; make "
-            "them the same",
+            "{} has lora_alpha {} and use_rslora {}, the plan adapter.alpha {} and adapter.rank_stabilized {}; make them the same",
             path.string(), theirs.alpha, theirs.rank_stabilized, own.alpha, own.rank_stabilized);
     }
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside core/schedule only: one function a schedule, giving the list of one rank. They trust the shape that
-// make_schedule has checked.
+// Inside core/schedule only: one function per schedule, which returns the list of one rank. The functions trust the
+// shape that make_schedule() has checked.
 #pragma once
 
 #include <vector>

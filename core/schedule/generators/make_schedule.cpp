@@ -5,6 +5,7 @@
 
 #include "core/schedule/generators/auto_schedule.h"
 #include "core/schedule/generators/generators.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
@@ -19,14 +20,12 @@ Result<void> check_shape(Schedule kind, const ScheduleShape& shape) {
     const double ops = (splits_backward(kind) ? 3.0 : 2.0) * ranks * micro_batches * chunks;
     if (ops > static_cast<double>(max_schedule_ops))
         return bad_input(
-            "{} ranks x {} chunks x {} micro-batches are {:.0f} operations, more than the {} that can be laid out; "
-            "lower "
+            "{} ranks x {} chunks x {} micro-batches are {:.0f} operations, more than the {} that can be laid out; lower "
             "layout.accumulation, layout.chunks or layout.pp",
             ranks, chunks, micro_batches, ops, max_schedule_ops);
     if (kind == Schedule::DualPipeV && micro_batches < 2 * ranks)
         return bad_input(
-            "DualPipeV needs two micro-batches a rank, {} for {} ranks, not {}; set layout.accumulation to {} or more, "
-            "or "
+            "DualPipeV needs two micro-batches a rank, {} for {} ranks, not {}; set layout.accumulation to {} or more, or "
             "layout.pp to {} or less",
             2 * ranks, ranks, micro_batches, 2 * ranks, std::max(1, micro_batches / 2));
     return {};
@@ -81,10 +80,8 @@ std::vector<OpList> lists(Schedule kind, const ScheduleShape& shape, const Stage
 
 Result<PipelineSchedule> make_schedule(Schedule kind, ScheduleShape shape, const StageTimes& times) {
     shape.chunks = static_cast<int>(chunks_of(kind, shape.chunks));
-    if (const auto fits = check_shape(kind, shape); !fits) return tl::unexpected(fits.error());
-    if (!times.forward.empty())
-        if (const auto usable = check_times(times, shape.ranks * shape.chunks); !usable)
-            return tl::unexpected(usable.error());
+    PLIMSOLL_CHECK(check_shape(kind, shape));
+    if (!times.forward.empty()) PLIMSOLL_CHECK(check_times(times, shape.ranks * shape.chunks));
     return PipelineSchedule{shape.ranks, shape.micro_batches, shape.chunks, placement_of(kind),
                             lists(kind, shape, times)};
 }

@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "core/schedule/check_schedule.h"
-#include "core/schedule/partition.h"
+#include "core/schedule/plan_partition.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
@@ -61,8 +62,7 @@ Advice layers_advice(const Plan& plan) {
                             *fewest == *most ? fmt::format("{}", *most) : fmt::format("{} to {}", *fewest, *most))};
     return {false,
             fmt::format(
-                "A stage holds as few as {} layer{}; with 4 to 8 or more the sends between stages weigh "
-                "less{}.",
+                "A stage holds as few as {} layer{}; with 4 to 8 or more the sends between stages weigh less{}.",
                 *fewest, *fewest == 1 ? "" : "s",
                 plan.model.num_layers >= 4 ? fmt::format(" (layout.pp {} or fewer)", plan.model.num_layers / 4) : "")};
 }

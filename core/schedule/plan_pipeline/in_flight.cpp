@@ -5,6 +5,7 @@
 
 #include "core/schedule/check_schedule.h"
 #include "core/schedule/generators/make_schedule.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 
 namespace plimsoll {

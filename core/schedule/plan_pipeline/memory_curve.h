@@ -18,9 +18,9 @@ struct MemoryCurve {
     std::vector<double> peak;                     ///< per rank
 };
 
-/// In micro-batches of a whole rank: a forward adds 1 / chunks when it starts; a backward gives it back when it ends. A
-/// split backward gives 1 - `weight_share` of it back with its input part and the rest with its weight part (34h + 5as
-/// bytes a token come with the forward, 32h stay for the weights: Qi et al. 2024, table 1).
+/// In micro-batches of a whole rank: a forward adds 1 / chunks when it starts; a backward gives that share back when it
+/// ends. A split backward gives 1 - `weight_share` of the share back with the input part and the rest with the weight
+/// part (34h + 5as bytes per token come with the forward, 32h stay for the weights: Qi et al. 2024, table 1).
 MemoryCurve memory_curve(const PipelineSchedule& schedule, const Timeline& timeline, double weight_share = 1);
 
 }  // namespace plimsoll

@@ -17,10 +17,10 @@ struct OpPlace {
     bool operator==(const OpPlace&) const = default;
 };
 
-/// What an op started right after.
+/// The event right after which an op started.
 struct Cause {
     enum class Kind {
-        Nothing,   ///< it starts the step
+        Nothing,   ///< the op starts the step
         Rank,      ///< the op before it on the same rank
         Input,     ///< a forward's input: the stage before
         Gradient,  ///< a gradient: the stage after
@@ -28,14 +28,14 @@ struct Cause {
     Kind kind = Kind::Nothing;
     OpPlace op;          ///< the op it waited for; unused for Nothing
     Seconds waited = 0;  ///< time the rank stood idle before this op
-    Seconds send = 0;    ///< part of it that the data was under way after its op had ended
+    Seconds send = 0;    ///< part of `waited` in which the data was under way after `op` had ended
 };
 
 /// Answers for one simulated schedule, which must outlive it.
 class Causes {
 public:
     Causes(const PipelineSchedule& schedule, const Timeline& timeline);
-    /// Of a place that exists.
+    /// `place` must exist.
     Cause cause(const OpPlace& place) const;
     /// The op and the causes before it back to the start of the step: the chain that set its time.
     std::vector<OpPlace> chain(OpPlace place) const;

@@ -5,16 +5,17 @@
 #include <numeric>
 
 #include "core/schedule/generators/make_schedule.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
 
 Result<Pipeline> laid_out(Schedule kind, Result<PipelineSchedule> schedule, StageTimes times) {
     if (!schedule) return tl::unexpected(schedule.error());
-    auto timeline = simulate(*schedule, times);
-    if (!timeline) return tl::unexpected(timeline.error());
-    return Pipeline{kind, *std::move(schedule), std::move(times), *std::move(timeline), std::nullopt, {}};
+    PLIMSOLL_TRY(auto timeline, simulate(*schedule, times));
+    return Pipeline{kind, *std::move(schedule), std::move(times), std::move(timeline), std::nullopt, {}};
 }
 
 Pipeline with_closed_form(Pipeline pipeline) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which list of operations a plan's pipeline follows.
+#include "core/schedule/plan_pipeline/plan_schedule.h"
+
 #include "core/schedule/generators/make_schedule.h"
-#include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {
@@ -11,13 +13,11 @@ Result<void> fits_plan(const PipelineSchedule& schedule, const Plan& plan) {
     const auto& file = layout.schedule_file;
     if (schedule.ranks != layout.pp)
         return bad_input(
-            "{} (layout.schedule_file) is for {} pipeline ranks, but layout.pp is {}; set it to {} or take another "
-            "file",
+            "{} (layout.schedule_file) is for {} pipeline ranks, but layout.pp is {}; set it to {} or take another file",
             file, schedule.ranks, layout.pp, schedule.ranks);
     if (schedule.micro_batches != layout.accumulation)
         return bad_input(
-            "{} (layout.schedule_file) is for {} micro-batches, but layout.accumulation is {}; set it to {} or take "
-            "another file",
+            "{} (layout.schedule_file) is for {} micro-batches, but layout.accumulation is {}; set it to {} or take another file",
             file, schedule.micro_batches, layout.accumulation, schedule.micro_batches);
     if (schedule.chunks == chunks_per_rank(plan) && schedule.placement == placement_of(layout.schedule)) return {};
     const auto cure =
@@ -27,8 +27,7 @@ Result<void> fits_plan(const PipelineSchedule& schedule, const Plan& plan) {
             : fmt::format("set layout.schedule to interleaved-1f1b and layout.chunks to {}", schedule.chunks);
     return bad_input("{} (layout.schedule_file) lays {} chunk{} on a rank{}, but layout.schedule {} does not; {}", file,
                      schedule.chunks, schedule.chunks == 1 ? "" : "s",
-                     schedule.placement == Placement::V ? ", folded" : "",
-                     schedule_names[static_cast<std::size_t>(layout.schedule)], cure);
+                     schedule.placement == Placement::V ? ", folded" : "", name_of(layout.schedule), cure);
 }
 
 }  // namespace
@@ -62,7 +61,7 @@ Result<PipelineSchedule> plan_schedule(const Plan& plan, const StageTimes& times
                              times);
     auto schedule = read_schedule(layout.schedule_file);
     if (!schedule) return bad_input("layout.schedule_file: {}", schedule.error().message);
-    if (auto fits = fits_plan(*schedule, plan); !fits) return tl::unexpected(fits.error());
+    PLIMSOLL_CHECK(fits_plan(*schedule, plan));
     return schedule;
 }
 

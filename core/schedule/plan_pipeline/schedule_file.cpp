@@ -78,7 +78,7 @@ public:
         if (placement != placement_names[0] && placement != placement_names[1])
             return bad_input(R"({}: placement has to be "loop" or "v", not {})", what_, shown(placement));
         schedule.placement = placement == placement_names[1] ? Placement::V : Placement::Loop;
-        if (auto lists = read_lists(schedule); !lists) return tl::unexpected(lists.error());
+        PLIMSOLL_CHECK(read_lists(schedule));
         split_backwards(schedule);
         if (auto runs = check_schedule(schedule); !runs) return bad_input("{}: {}", what_, runs.error().message);
         return schedule;

@@ -58,8 +58,7 @@ public:
             left + room + right, height);
         // Classes, not variables: viewers that are no browsers know no var().
         add("<style>.paper{{fill:#fbfcfd}}.idle{{fill:#e3e9ee}}.ink,text{{fill:#1c2730}}.on{{fill:#fff}}"
-            "@media(prefers-color-scheme:dark){{.paper{{fill:#10181e}}.idle{{fill:#26323b}}.ink,text{{fill:#dbe4ea}}}}"
-            "</style>");
+            "@media(prefers-color-scheme:dark){{.paper{{fill:#10181e}}.idle{{fill:#26323b}}.ink,text{{fill:#dbe4ea}}}}</style>");
         add(R"svg(<rect width="100%" height="100%" class="paper"/>)svg");
         title();
         for (int rank = 0; rank < pipeline_.schedule.ranks; ++rank) row(rank);

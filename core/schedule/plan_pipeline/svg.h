@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// The timeline as a standalone SVG picture, light or dark as the viewer is: a row a rank with its idle share, a box an
-/// op (coloured by kind, shaded by micro-batch, its number inside where there is room), the curve of activations alive
-/// under it, a legend and the bubble.
+/// The timeline as a standalone SVG picture, light or dark as the viewer is: one row per rank with its idle share, one
+/// box per op (coloured by kind, shaded by micro-batch, the number inside where there is room), the curve of live
+/// activations under each row, a legend and the bubble.
 std::string pipeline_svg(const Pipeline& pipeline);
 
 }  // namespace plimsoll

@@ -15,6 +15,7 @@
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/parallel/distributed_model.h"
 #include "core/plan/parameters.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/small_models.h"

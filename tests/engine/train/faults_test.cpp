@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "tests/support/run_harness.h"
 
 namespace plimsoll::testing {
@@ -226,30 +227,6 @@ TEST_F(Faults, WhatCannotWorkIsRefusedWithCode2) {
     }
 }
 
-TEST_F(Faults, TorchrunStartsTheWorkersAndStartsThemAgainWhenOneIsKilled) {
-    const std::filesystem::path torchrun = std::filesystem::path(PLIMSOLL_SOURCE_DIR) / ".deps/venv/bin/torchrun";
-    if (!std::filesystem::exists(torchrun)) GTEST_SKIP() << "no torchrun here (packaging/deps-deepspeed brings it)";
-    Plan restarted = plan(2);
-    restarted.training.steps = 600;
-    restarted.training.checkpoint_every = 50;
-    write_plan(run(), restarted);
-    Child launcher(torchrun,
-                   {"--no-python", "--standalone", "--nproc-per-node", "2", "--max-restarts", "1", "--monitor-interval",
-                    "0.1", worker_program().string(), run().string()},
-                   {}, folder_.path() / "out", folder_.path() / "err");
-    ASSERT_TRUE(wait_for_points(run(), "loss", 120)) << launcher.errors();
-    const pid_t rank0 = events_of(recorded(run()), "start").at(0).details.at("pid").get<pid_t>();
-    ASSERT_EQ(::kill(rank0, SIGKILL), 0);
-    EXPECT_EQ(launcher.wait(), 0) << launcher.errors();
-
-    const auto store = recorded(run());
-    ASSERT_EQ(events_of(store, "resume").size(), 1U);
-    EXPECT_GE(events_of(store, "resume")[0].step, 100U);
-    const auto* loss = store.find("loss");
-    ASSERT_EQ(loss->size(), 600U) << "each step once: what the killed attempt did after its checkpoint is taken back";
-    EXPECT_EQ(loss->step(599), 600U);
-}
-
 TEST_F(Faults, TheWorkerSaysHowItIsUsed) {
     const auto worker = [&](const std::vector<std::string>& arguments, const Environment& environment) {
         return Child(worker_program(), arguments, environment, folder_.path() / "out", folder_.path() / "err");
@@ -257,7 +234,7 @@ TEST_F(Faults, TheWorkerSaysHowItIsUsed) {
     EXPECT_EQ(worker({"--help"}, {}).wait(), 0);
     EXPECT_THAT(bytes_of(folder_.path() / "out"), HasSubstr("--store"));
     EXPECT_EQ(worker({"--version"}, {}).wait(), 0);
-    EXPECT_EQ(bytes_of(folder_.path() / "out"), "plimsoll-worker " PLIMSOLL_VERSION "\n");
+    EXPECT_EQ(bytes_of(folder_.path() / "out"), std::string("plimsoll-worker ") + version() + "\n");
     EXPECT_EQ(worker({"--nonsense"}, {}).wait(), 2);
     EXPECT_EQ(worker({}, {}).wait(), 2);
     EXPECT_THAT(bytes_of(folder_.path() / "err"), HasSubstr("plimsoll-worker DIR"));

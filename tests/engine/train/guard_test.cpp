@@ -253,9 +253,10 @@ TEST_P(Scaled, Fp16ConvergesFromAScaleThatIsTooHigh) {
     EXPECT_LT(last_loss(store), clean_loss(plan()) * 1.05);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Scaled, ::testing::Values(LossScalePolicy::DeepSpeed, LossScalePolicy::PyTorch, LossScalePolicy::Guide),
-    [](const auto& each) { return std::string(loss_scale_policy_names[static_cast<std::size_t>(each.param)]); });
+INSTANTIATE_TEST_SUITE_P(All, Scaled,
+                         ::testing::Values(LossScalePolicy::DeepSpeed, LossScalePolicy::PyTorch,
+                                           LossScalePolicy::Guide),
+                         [](const auto& each) { return std::string(name_of(each.param)); });
 
 }  // namespace
 }  // namespace plimsoll::testing

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <functional>
 
+#include "core/base/json.h"
 #include "tests/support/run_harness.h"
 
 namespace plimsoll::testing {

@@ -105,7 +105,7 @@ def main():
     options = parser.parse_args()
     if pathlib.Path(sys.executable) != pathlib.Path(options.python):
         if not os.access(options.python, os.X_OK):
-            sys.exit(f"{options.python} is missing: run packaging/deps-deepspeed")
+            sys.exit(f"{options.python} is missing: run packaging/setup --peers")
         os.execv(options.python, [options.python, *sys.argv])
     all_cases, auto = cases()
     problems = []

@@ -45,12 +45,11 @@ struct Training {
         return {state, model.optimizer_steps(), model.whole_weights().value(), model.whole_optimizer_state().value()};
     }
     Result<CheckpointState> load(const fs::path& path) {
-        const auto read = read_checkpoint(path, plan);
-        if (!read) return tl::unexpected(read.error());
-        auto loaded = model.load_weights(read->weights, (path / "model.safetensors").string());
-        if (loaded) loaded = model.load_optimizer_state(read->optimizer, read->optimizer_steps);
+        PLIMSOLL_TRY(const auto read, read_checkpoint(path, plan));
+        auto loaded = model.load_weights(read.weights, (path / "model.safetensors").string());
+        if (loaded) loaded = model.load_optimizer_state(read.optimizer, read.optimizer_steps);
         if (!loaded) return tl::unexpected(loaded.error());
-        return read->state;
+        return read.state;
     }
     std::vector<Tensor> parameters() const { return model.chunk(0).parameters(); }
     bool same_weights(const Training& other) const {

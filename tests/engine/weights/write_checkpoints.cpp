@@ -57,38 +57,33 @@ Result<void> write_one(const std::filesystem::path& folder, const Plan& plan) {
     const torch::Tensor tokens = random_tokens(plan, 2, 20);
     CheckpointContents contents;
     for (const auto& [name, tensor] : parameters_of(*model)) contents.weights.emplace_back(name, tensor.detach());
-    const auto path = save_checkpoint(folder, contents, plan, 1);
-    if (!path) return tl::unexpected(path.error());
+    PLIMSOLL_CHECK(save_checkpoint(folder, contents, plan, 1));
     return write_safetensors(folder / "probe.safetensors", {{"tokens", tokens}, {"logits", model->forward(tokens)}});
 }
 
 /// FOLDER/logits.safetensors of FOLDER/tokens.safetensors, by the model of config.json and the weights beside it.
 Result<void> write_logits(const std::filesystem::path& folder) {
     Plan plan;
-    auto read = import_hf_config(folder / "config.json");
-    if (!read) return tl::unexpected(read.error());
-    plan.model = std::move(*read);
+    PLIMSOLL_TRY(auto read, import_hf_config(folder / "config.json"));
+    plan.model = std::move(read);
     plan.layout.dp = 1;
-    const auto tokens = read_safetensors(folder / "tokens.safetensors");
-    if (!tokens) return tl::unexpected(tokens.error());
-    const auto weights = read_hf_weights(folder, plan);
-    if (!weights) return tl::unexpected(weights.error());
+    PLIMSOLL_TRY(const auto tokens, read_safetensors(folder / "tokens.safetensors"));
+    PLIMSOLL_TRY(const auto weights, read_hf_weights(folder, plan));
     const auto mesh = Mesh::alone();
     const auto schedule = make_schedule(Schedule::OneFOneB, {1, 1, 1});
     DistributedModel model(plan, *mesh, *schedule, torch::Device(torch::kCPU));
-    if (auto loaded = model.load_weights(*weights, folder.string()); !loaded) return loaded;
+    if (auto loaded = model.load_weights(weights, folder.string()); !loaded) return loaded;
     model.train(false);
     const torch::NoGradGuard no_grad;
     return write_safetensors(folder / "logits.safetensors",
-                             {{"logits", model.chunk(0).forward(tokens->front().second)}});
+                             {{"logits", model.chunk(0).forward(tokens.front().second)}});
 }
 
 /// The weights of FOLDER for the model of its config.json, in fp32.
 Result<void> write_weights(const std::filesystem::path& folder, const std::filesystem::path& to) {
     Plan plan;
-    auto read = import_hf_config(folder / "config.json");
-    if (!read) return tl::unexpected(read.error());
-    plan.model = std::move(*read);
+    PLIMSOLL_TRY(auto read, import_hf_config(folder / "config.json"));
+    plan.model = std::move(read);
     plan.numerics.dtype = Dtype::Fp32;
     const auto weights = read_hf_weights(folder, plan);
     return weights ? write_safetensors(to, *weights) : tl::unexpected(weights.error());
@@ -97,9 +92,8 @@ Result<void> write_weights(const std::filesystem::path& folder, const std::files
 Result<void> run(int argc, char** argv) {
     if (argc == 4 && std::string_view(argv[1]) == "copy") {
         Metadata metadata;
-        const auto tensors = read_safetensors(argv[2], &metadata);
-        if (!tensors) return tl::unexpected(tensors.error());
-        return write_safetensors(argv[3], *tensors, metadata);
+        PLIMSOLL_TRY(const auto tensors, read_safetensors(argv[2], &metadata));
+        return write_safetensors(argv[3], tensors, metadata);
     }
     if (argc == 3 && std::string_view(argv[1]) == "logits") return write_logits(argv[2]);
     if (argc == 4 && std::string_view(argv[1]) == "weights") return write_weights(argv[2], argv[3]);

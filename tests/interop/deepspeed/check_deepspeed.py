@@ -183,13 +183,13 @@ def main():
         parser.add_argument(f"--{option}", required=True)
     options = parser.parse_args()
     if not os.path.exists(options.python):
-        sys.exit(f"{options.python} is missing: run packaging/deps-deepspeed, or configure with -DPLIMSOLL_DEEPSPEED_TESTS=OFF")
+        sys.exit(f"{options.python} is missing: run packaging/setup --peers")
     if os.path.abspath(sys.executable) != os.path.abspath(options.python):
         os.execv(options.python, [options.python, *sys.argv])
     try:
         import deepspeed
     except ImportError as error:
-        sys.exit(f"DeepSpeed cannot be imported ({error}): run packaging/deps-deepspeed")
+        sys.exit(f"DeepSpeed cannot be imported ({error}): run packaging/setup --peers")
     import logging
     logging.disable(logging.CRITICAL)
     from deepspeed.utils import logger

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 
 namespace plimsoll {
@@ -13,7 +14,7 @@ namespace {
 using Level = DeepSpeedFinding::Level;
 
 Json recorded_cases() {
-    const auto json = read_json(PLIMSOLL_SHARED_DIR "/deepspeed/cases.json");
+    const auto json = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/deepspeed/cases.json");
     EXPECT_TRUE(json) << json.error().message;
     return json ? json->at("cases") : Json::array();
 }

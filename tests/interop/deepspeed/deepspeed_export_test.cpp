@@ -2,6 +2,7 @@
 // What each part of a plan becomes. That DeepSpeed itself accepts and reads it so is tested by
 // interop_deepspeed_accepts.
 #include "core/interop/deepspeed/deepspeed_export.h"
+#include "core/base/json.h"
 #include "core/frameworks/estimate_under.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed/deepspeed_import.h"
+#include "core/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ TEST(DeepSpeedImportTest, FiveHundredRandomPlansComeBackInWhatDeepSpeedCanSay) {
             EXPECT_EQ(back.optimizer.weight_decay, plan.optimizer.weight_decay);
         }
         schedules.insert(exported->json.at("scheduler").at("type"));
-        if (lr_kind_names[static_cast<std::size_t>(plan.lr.kind)].starts_with("deepspeed/")) {
+        if (name_of(plan.lr.kind).starts_with("deepspeed/")) {
             EXPECT_EQ(back.lr.kind, plan.lr.kind);
             ++own;
         }

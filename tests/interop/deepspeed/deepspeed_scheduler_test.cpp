@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 
 namespace plimsoll {

@@ -8,12 +8,15 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/control/loss_scaler.h"
 #include "core/control/lr_schedule.h"
 #include "core/engine/parallel/gradient_norms.h"
 #include "core/engine/parallel/pipeline_step.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/settings.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "tests/support/run_harness.h"
 

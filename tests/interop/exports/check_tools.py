@@ -28,9 +28,9 @@ def as_in(options):
     if os.environ.get("PLIMSOLL_CHECK_TOOLS") == "1":
         return
     if not os.path.exists(options.python):
-        sys.exit(f"{options.python} is missing: run packaging/deps-deepspeed")
+        sys.exit(f"{options.python} is missing: run packaging/setup --peers")
     if options.overlay and not os.path.isdir(options.overlay):
-        sys.exit(f"{options.overlay} is missing: run packaging/deps-tools")
+        sys.exit(f"{options.overlay} is missing: run packaging/setup --peers")
     path = os.pathsep.join(filter(None, [options.overlay, os.path.join(HERE, "tools")]))
     environment = dict(os.environ, PLIMSOLL_CHECK_TOOLS="1", PYTHONPATH=path, DS_ACCELERATOR="cpu",
                        TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", TORCHDYNAMO_DISABLE="1")

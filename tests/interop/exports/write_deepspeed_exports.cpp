@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
@@ -200,7 +201,7 @@ private:
 void add_stages_and_dtypes(Writer& writer) {
     for (const Dtype dtype : {Dtype::Fp32, Dtype::Bf16, Dtype::Fp16}) {
         for (const std::int64_t stage : {0, 1, 2, 3}) {
-            writer.add(fmt::format("{}-zero{}", dtype_names[static_cast<std::size_t>(dtype)], stage), [&](Plan& plan) {
+            writer.add(fmt::format("{}-zero{}", name_of(dtype), stage), [&](Plan& plan) {
                 plan.numerics.dtype = dtype;
                 plan.layout.zero_stage = stage;
             });
@@ -261,8 +262,7 @@ void add_offloads(Writer& writer) {
 void add_optimizers(Writer& writer) {
     for (std::size_t kind = 0; kind < optimizer_names.size(); ++kind) {
         for (const Dtype dtype : {Dtype::Fp32, Dtype::Bf16, Dtype::Fp16}) {
-            const auto named =
-                fmt::format("{}-{}", optimizer_names[kind], dtype_names[static_cast<std::size_t>(dtype)]);
+            const auto named = fmt::format("{}-{}", optimizer_names[kind], name_of(dtype));
             writer.add(named, [&](Plan& plan) {
                 plan.optimizer.kind = static_cast<OptimizerKind>(kind);
                 plan.numerics.dtype = dtype;
@@ -287,8 +287,7 @@ void add_schedules(Writer& writer) {
             for (const double floor : {0.0, 0.1}) {
                 if (kind == LrKind::Constant && floor > 0) continue;
                 const std::string name =
-                    fmt::format("{}-warmup{}-floor{}", lr_kind_names[static_cast<std::size_t>(kind)], warmup,
-                                floor > 0 ? "10" : "0");
+                    fmt::format("{}-warmup{}-floor{}", name_of(kind), warmup, floor > 0 ? "10" : "0");
                 writer.add(name, [&](Plan& plan) {
                     plan.lr.kind = kind;
                     plan.lr.warmup_steps = warmup;
@@ -340,7 +339,7 @@ void add_layouts(Writer& writer) {
         plan.layout.zero_stage = 2;
     });
     for (const Recompute recompute : {Recompute::Selective, Recompute::Full}) {
-        writer.add(fmt::format("recompute-{}", recompute_names[static_cast<std::size_t>(recompute)]), [&](Plan& plan) {
+        writer.add(fmt::format("recompute-{}", name_of(recompute)), [&](Plan& plan) {
             plan.layout.recompute = recompute;
             plan.layout.zero_stage = 3;
         });

@@ -25,9 +25,8 @@ protected:
         return read_gguf(path);
     }
     Result<GgufModel> model(const SomeGguf& file) {
-        const auto head = read(file.bytes());
-        if (!head) return tl::unexpected(head.error());
-        return model_from_gguf(*head, "tiny.gguf");
+        PLIMSOLL_TRY(const auto head, read(file.bytes()));
+        return model_from_gguf(head, "tiny.gguf");
     }
     void expect_refused(const std::string& bytes, const std::string& words) {
         const auto file = read(bytes);

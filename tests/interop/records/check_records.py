@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real TensorBoard, pyarrow and W&B read the records that Plimsoll writes: every point."""
+"""The real TensorBoard, pyarrow and W&B read the records that Plimsoll writes: every point. Those of tests/oracles/records,
+which the plain tests compare with, too."""
 import argparse
+import functools
 import glob
 import importlib.util
 import json
@@ -69,6 +71,7 @@ def parquet_problems(folder):
         yield f"Parquet: {len(wrong)} rows are not as written, the first {wrong[0]}"
 
 
+@functools.cache
 def wandb_modules():
     """W&B's own reader and messages, without the rest of the package, which wants to be logged in and a dozen others."""
     import google.protobuf
@@ -125,18 +128,44 @@ def wandb_problems(folder):
         yield f"W&B: the end is {records[-2]}"
 
 
+def recorded_problems(folder):
+    """The small files as pyarrow and W&B read them; write-records --small makes them anew."""
+    import pyarrow.parquet
+    read = pyarrow.parquet.read_table(os.path.join(folder, "run.parquet"))
+    unit = 'nats, "a token"'
+    expected = [("grad_norm/layers.0", 1, 1001.5, math.nan, ""), *(("loss", step, 1000.5 + step, 5.0 - step, unit) for step in range(3)),
+                ("memory@1", 0, 1000.5, 4096.0, "")]
+    rows = list(zip(*(column.to_pylist() for column in read.columns)))
+    if len(rows) != len(expected) or not all(all(map(same, a, b)) for a, b in zip(rows, expected)):
+        yield f"recorded Parquet: the rows are {rows}"
+    datastore, messages = wandb_modules()
+    store = datastore.DataStore()
+    store.open_for_scan(os.path.join(folder, "run.wandb"))
+    losses = {}
+    while (data := store.scan_data()) is not None:
+        record = messages.Record()
+        record.ParseFromString(data)
+        for item in record.history.item:
+            if item.key == "loss":
+                losses[record.history.step.num] = json.loads(item.value_json)
+    if losses != {0: 5.0, 1: 4.0, 2: 3.0}:
+        yield f"recorded W&B: the losses are {losses}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--writer", required=True)
     parser.add_argument("--python", required=True)
+    parser.add_argument("--recorded", required=True)
     options = parser.parse_args()
     if not os.path.exists(options.python):
-        sys.exit(f"{options.python} is missing: run packaging/deps-deepspeed, or configure with -DPLIMSOLL_DEEPSPEED_TESTS=OFF")
+        sys.exit(f"{options.python} is missing: run packaging/setup --peers")
     if os.path.abspath(sys.executable) != os.path.abspath(options.python):
         os.execv(options.python, [options.python, *sys.argv])
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.writer, folder], check=True)
         found = [problem for problems in (tensorboard_problems, parquet_problems, wandb_problems) for problem in problems(folder)]
+        found += recorded_problems(options.recorded)
     print("\n".join(found) or "TensorBoard, pyarrow and W&B read 141,100 points as written")
     sys.exit(1 if found else 0)
 

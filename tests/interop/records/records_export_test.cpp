@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/records/records_export.h"
+#include "core/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "core/base/file.h"
 #include "core/telemetry/frame.h"
+#include "tests/support/some_records.h"
 
 namespace plimsoll {
 namespace {
@@ -15,31 +16,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-SeriesStore some_records() {
-    SeriesStore store;
-    TelemetryBatch batch;
-    batch.units["loss"] = "nats, \"a token\"";
-    for (std::uint64_t step = 0; step < 3; ++step) {
-        batch.points["loss"].push_back({step, 1000.5 + static_cast<double>(step), 5.0 - static_cast<double>(step)});
-    }
-    batch.points["grad_norm/layers.0"].push_back({1, 1001.5, std::numeric_limits<double>::quiet_NaN()});
-    batch.events.push_back({2, 1002.5, "checkpoint", "step 2 is saved", Json::object()});
-    store.apply(batch);
-    TelemetryBatch other;
-    other.points["memory"].push_back({0, 1000.5, 4096});
-    store.apply(other, 1);
-    return store;
-}
-
 std::string exported(RecordFormat format) {
-    std::string text;
-    const auto written =
-        export_records(some_records(), format, "run \"a\"", [&](std::string_view bytes) -> Result<void> {
-            text += bytes;
-            return {};
-        });
-    EXPECT_TRUE(written);
-    return text;
+    const auto text = records_as(format);
+    EXPECT_TRUE(text) << text.error().message;
+    return text ? *text : "";
 }
 
 TEST(RecordsExport, CsvHasALineForEachPoint) {
@@ -87,6 +67,16 @@ TEST(RecordsExport, TensorBoardFramesHaveTheirLengthAndChecksums) {
     }
     EXPECT_EQ(frames, 1 + 3 + 1);  // the version, three steps, one event
     EXPECT_THAT(file, HasSubstr("brain.Event:2"));
+}
+
+// The files that pyarrow and W&B's own reader were given (check_records.py).
+TEST(RecordsExport, ParquetAndWandbAreTheRecordedFiles) {
+    for (const auto& [format, name] :
+         {std::pair{RecordFormat::Parquet, "run.parquet"}, std::pair{RecordFormat::Wandb, "run.wandb"}}) {
+        const auto recorded = read_file(std::string(PLIMSOLL_SOURCE_DIR "/tests/oracles/records/") + name);
+        ASSERT_TRUE(recorded) << recorded.error().message;
+        EXPECT_TRUE(exported(format) == *recorded) << name;
+    }
 }
 
 TEST(RecordsExport, TheSinksErrorEndsIt) {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // write-records FOLDER: known points as files for TensorBoard, Parquet and W&B, for check_records.py to read with the
-// real ones.
+// real ones. write-records --small FOLDER: those of some_records.h, as tests/oracles/records has them.
 #include <fmt/core.h>
 
 #include <cmath>
+#include <string_view>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/interop/records/records_export.h"
 #include "core/interop/records/wandb.h"
+#include "tests/support/some_records.h"
 
 namespace plimsoll {
 namespace {
 
-SeriesStore some_records() {
+SeriesStore many_records() {
     SeriesStore store;
     TelemetryBatch batch;
     batch.units["loss"] = "nats";
@@ -44,7 +47,7 @@ Result<void> save(const std::filesystem::path& path, const std::function<Result<
 }
 
 Result<void> write_all(const std::filesystem::path& folder) {
-    const SeriesStore store = some_records();
+    const SeriesStore store = many_records();
     const auto as = [&](RecordFormat format) {
         return [&store, format](const RecordSink& sink) { return export_records(store, format, "run", sink); };
     };
@@ -61,15 +64,26 @@ Result<void> write_all(const std::filesystem::path& folder) {
         });
 }
 
+Result<void> write_small(const std::filesystem::path& folder) {
+    for (const auto& [format, name] :
+         {std::pair{RecordFormat::Parquet, "run.parquet"}, std::pair{RecordFormat::Wandb, "run.wandb"}}) {
+        const auto saved =
+            records_as(format).and_then([&](const auto& bytes) { return write_file_atomic(folder / name, bytes); });
+        if (!saved) return saved;
+    }
+    return {};
+}
+
 }  // namespace
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        fmt::print(stderr, "usage: write-records FOLDER\n");
+    const bool small = argc == 3 && std::string_view(argv[1]) == "--small";
+    if (argc != 2 && !small) {
+        fmt::print(stderr, "usage: write-records [--small] FOLDER\n");
         return 2;
     }
-    const auto saved = plimsoll::write_all(argv[1]);
+    const auto saved = small ? plimsoll::write_small(argv[2]) : plimsoll::write_all(argv[1]);
     if (!saved) fmt::print(stderr, "{}\n", saved.error().message);
     return saved ? 0 : 1;
 }

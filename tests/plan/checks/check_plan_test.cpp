@@ -4,7 +4,10 @@
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
+#include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "tests/support/random_fields.h"
 
 namespace plimsoll {
@@ -42,9 +45,9 @@ TEST(CheckPlan, HeadsHaveToDivideHidden) {
 }
 
 TEST(CheckPlan, KeyValueHeadsHaveToDivideHeads) {
-    EXPECT_EQ(problems(demo, {"model.num_kv_heads=3"}),
-              "model.num_kv_heads: model.num_kv_heads 3 does not divide model.num_heads 4; take 2 or 4 key and value "
-              "heads\n");
+    EXPECT_EQ(
+        problems(demo, {"model.num_kv_heads=3"}),
+        "model.num_kv_heads: model.num_kv_heads 3 does not divide model.num_heads 4; take 2 or 4 key and value heads\n");
     EXPECT_EQ(
         problems(demo, {"model.num_kv_heads=8"}),
         "model.num_kv_heads: model.num_kv_heads 8 does not divide model.num_heads 4; take 4 key and value heads\n");
@@ -55,9 +58,9 @@ TEST(CheckPlan, RotaryHeadsAreEven) {
 }
 
 TEST(CheckPlan, TensorParallelSlicesWholeHeads) {
-    EXPECT_EQ(problems(demo, {"layout.tp=8", "layout.dp=1", "cluster.gpus_per_node=8"}),
-              "layout.tp: layout.tp 8 is more than the 4 heads of the model, and each rank needs a whole head; take 1, "
-              "2 or 4\n");
+    EXPECT_EQ(
+        problems(demo, {"layout.tp=8", "layout.dp=1", "cluster.gpus_per_node=8"}),
+        "layout.tp: layout.tp 8 is more than the 4 heads of the model, and each rank needs a whole head; take 1, 2 or 4\n");
     EXPECT_EQ(problems(demo, {"layout.tp=3", "layout.dp=1", "cluster.gpus_per_node=3"}),
               "layout.tp: layout.tp 3 does not divide model.num_heads 4; take 1, 2 or 4\n");
     EXPECT_EQ(problems(demo, {"layout.tp=4", "layout.dp=1", "cluster.gpus_per_node=4"}), "")
@@ -91,8 +94,7 @@ TEST(CheckPlan, TheSequenceSplitsEvenly) {
         "8 with sequence_parallel); take 4088 or 4096\n");
     EXPECT_EQ(
         problems(demo, {"layout.cp=2", "layout.dp=1", "data.sequence_length=129"}),
-        "data.sequence_length: data.sequence_length 129 cannot be split evenly over 2 ranks (layout.cp 2); take 128 "
-        "or 130\n");
+        "data.sequence_length: data.sequence_length 129 cannot be split evenly over 2 ranks (layout.cp 2); take 128 or 130\n");
 }
 
 TEST(CheckPlan, LearnedPositionsLimitTheSequence) {

@@ -4,11 +4,13 @@
 
 #include <random>
 
+#include "core/base/json.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/starting_plan.h"
 
 namespace plimsoll {
 namespace {
@@ -134,9 +136,9 @@ TEST(HfConfig, WrongTypesNameTheKey) {
 }
 
 TEST(HfConfig, AnUnknownTypeListsThoseThatAreKnown) {
-    EXPECT_EQ(error_of(R"({"model_type": "qwen3"})"),
-              "config.json: model_type is \"qwen3\"; allowed: gpt2, llama, mistral, mixtral, qwen2 (did you mean "
-              "\"qwen2\"?)");
+    EXPECT_EQ(
+        error_of(R"({"model_type": "qwen3"})"),
+        "config.json: model_type is \"qwen3\"; allowed: gpt2, llama, mistral, mixtral, qwen2 (did you mean \"qwen2\"?)");
     EXPECT_THAT(error_of(R"({"model_type": 5})"), HasSubstr("model_type is 5; allowed: gpt2"));
     EXPECT_THAT(error_of("{}"), HasSubstr("does not say its model_type"));
     EXPECT_THAT(error_of("[]"), HasSubstr("is an object"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,9 @@
 #include "core/schedule/generators/make_schedule.h"
 #include "core/schedule/plan_pipeline/chrome_trace.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
+#include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/svg.h"
+#include "core/schedule/stage_times.h"
 
 namespace plimsoll {
 namespace {

@@ -7,6 +7,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
+#include "core/plan/plan_schema.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {
@@ -138,7 +139,7 @@ TEST(PlanModel, DataParallelFollowsTheNumberOfRanks) {
 TEST(PlanModel, APresetTakesTheModelAndLeavesTheRest) {
     PlanModel model;
     model.usePreset(QStringLiteral("llama-7b"));
-    // transformers' LlamaForCausalLM of this size, shared/oracles/param_counts.json.
+    // transformers' LlamaForCausalLM of this size, tests/oracles/param_counts.json.
     EXPECT_EQ(model.numbers().counts.total, 6'738'415'616);
     EXPECT_EQ(model.plan().training.steps, 300);
     EXPECT_EQ(model.undoStack()->count(), 1);

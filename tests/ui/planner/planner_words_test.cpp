@@ -4,6 +4,8 @@
 
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/plan/settings.h"
+#include "core/plan/starting_plan.h"
 #include "ui/planner/candidate_words.h"
 #include "ui/planner/planner_field.h"
 #include "ui/planner/planner_model.h"

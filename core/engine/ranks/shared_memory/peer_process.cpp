@@ -26,7 +26,7 @@ Result<PeerProcess> PeerProcess::open(pid_t pid) {
     // By number: the wrapper is in glibc from 2.36 on only.
     const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U));
     if (fd < 0) return failed("process {} cannot be watched: {}", pid, errno_text(errno));
-    return PeerProcess(FileHandle(fd));
+    return PeerProcess(Fd(fd));
 }
 
 bool PeerProcess::ended() const {

@@ -11,20 +11,20 @@
 
 namespace plimsoll::engine {
 
-/// Tells this machine from others and this boot and PID namespace from others of it: processes with the same identity
-/// can name each other by pid.
+/// Distinguishes this machine from others, and this boot and PID namespace from others of the machine: processes with
+/// the same identity can name each other by pid.
 std::string host_identity();
 
-/// A process by its pidfd (pidfd_open(2)): unlike a pid it is never reused, and it tells of an end before the parent
-/// has waited for it.
+/// A process by its pidfd (pidfd_open(2)). A pidfd is never reused, unlike a pid, and reports the end before the parent
+/// has waited for the process.
 class PeerProcess {
 public:
     static Result<PeerProcess> open(pid_t pid);
     bool ended() const;
 
 private:
-    explicit PeerProcess(FileHandle handle) : handle_(std::move(handle)) {}
-    FileHandle handle_;
+    explicit PeerProcess(Fd handle) : handle_(std::move(handle)) {}
+    Fd handle_;
 };
 
 }  // namespace plimsoll::engine

@@ -41,7 +41,7 @@ bool reached(std::uint32_t count, std::uint32_t wanted) { return static_cast<std
 
 }  // namespace
 
-/// What the others see of a rank. Zeros are its beginning.
+/// A rank's state as the others see it. It begins as zeros.
 struct SharedChannel::Lane {
     alignas(64) std::atomic<std::uint32_t> met;
     std::atomic<std::uint32_t> closed;
@@ -56,7 +56,8 @@ std::size_t SharedChannel::bytes_for(int world_size) {
 SharedChannel::SharedChannel(SharedMemory memory, std::vector<PeerProcess> peers, int rank)
     : memory_(std::move(memory)), peers_(std::move(peers)), rank_(rank) {
     static_assert(sizeof(Lane) <= lane_bytes && std::atomic<std::uint32_t>::is_always_lock_free);
-    // Some 20 microseconds: a rank that waits on a core that its peer needs had better sleep.
+    // Spins for some 20 microseconds only where each rank has a core: a rank that waits on a core that its peer needs
+    // had better sleep.
     const bool cores = std::thread::hardware_concurrency() >= peers_.size();
     spins_ = cores ? 500 : 0;
 }
@@ -102,9 +103,9 @@ Met SharedChannel::wait_for(int peer, std::uint32_t wanted, Seconds timeout) con
     }
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout);
     for (;;) {
-        // Read before the count: a rank that came and then left has come.
+        // Read before the count: a rank that came and then left counts as come.
         const bool left = other.closed.load() != 0 || peers_[static_cast<std::size_t>(peer)].ended();
-        // Announced before the count is read, so that either this sees the peer come or the peer sees a sleeper.
+        // Announced before the count is read: either this rank sees the peer come, or the peer sees a sleeper.
         other.sleepers.fetch_add(1);
         const std::uint32_t count = other.met.load();
         const bool here = reached(count, wanted);

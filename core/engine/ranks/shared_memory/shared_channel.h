@@ -18,11 +18,12 @@ namespace plimsoll::engine {
 enum class Met { All, Silent, Ended, Unlike };
 
 /// Each rank has a count of the meetings it has come to, and a ring of three slots, which it writes and the others
-/// read. Writing chunk k overwrites chunk k - 3. It is safe by one rule: between a chunk's last reading and the writing
-/// of the chunk three later, there is a meeting. So a chunk may be read up to the meeting after that of the next one.
+/// read. Writing chunk k overwrites chunk k - 3. One rule makes the ring safe: a meeting lies between the last reading
+/// of a chunk and the writing of the chunk three later. So a chunk may be read until the meeting after that of the next
+/// chunk.
 ///
-/// A rank that waits spins shortly, then sleeps on the other's count (futex(2)); ten times a second it looks whether
-/// the other's process still runs.
+/// A rank that waits spins shortly, then sleeps on the other's count (futex(2)); ten times a second the waiting rank
+/// checks whether the other's process still runs.
 class SharedChannel {
 public:
     static constexpr std::size_t slot_bytes = 256 * 1024;
@@ -31,7 +32,7 @@ public:
 
     /// `peers` in the order of ranks; this rank's own place counts as well.
     SharedChannel(SharedMemory memory, std::vector<PeerProcess> peers, int rank);
-    /// The others see that this rank comes to no more meetings.
+    /// Tells the others that this rank comes to no more meetings.
     ~SharedChannel();
     SharedChannel(const SharedChannel&) = delete;
     SharedChannel& operator=(const SharedChannel&) = delete;

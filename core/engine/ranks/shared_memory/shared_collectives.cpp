@@ -9,11 +9,11 @@ namespace plimsoll::engine {
 namespace {
 
 constexpr std::size_t line = 64;  ///< of the cache: slices begin at multiples of it
-/// Up to here each rank reduces everything itself: a second meeting costs more than the additions.
+/// Up to this size each rank reduces everything itself: a second meeting costs more than the additions.
 constexpr std::size_t small_bytes = 16 * 1024;
 constexpr std::size_t block_bytes = 16 * 1024;
 
-/// What the ranks have to agree on: the kind, the dtype, the number of bytes.
+/// The properties of a call on which the ranks have to agree: the kind, the dtype, the number of bytes.
 std::uint64_t call_of(unsigned kind, const torch::Tensor& tensor) {
     return (static_cast<std::uint64_t>(tensor.nbytes()) << 16U) |
            (static_cast<std::uint64_t>(tensor.scalar_type()) << 8U) | kind;
@@ -37,7 +37,7 @@ Piece slice_of(std::size_t chunk, int rank, int world_size) {
     return {begin, std::min(share, chunk - begin)};
 }
 
-/// Where rank r's numbers lie: in its slot, or for this rank in its own tensor.
+/// The place of rank r's numbers: its slot, or for this rank its own tensor.
 std::vector<const std::byte*> sources(const SharedChannel& channel, std::uint64_t chunk, std::size_t begin,
                                       const std::byte* own) {
     std::vector<const std::byte*> all;
@@ -84,7 +84,7 @@ public:
 private:
     Piece piece_at(std::size_t k) const { return piece(bytes_, SharedChannel::slot_bytes, k); }
 
-    /// What the others reduce of chunk k; the own slice stays where it is.
+    /// Lays out the parts of chunk k that the others reduce; the own slice stays in place.
     std::uint64_t lay_out(std::size_t k) {
         const std::uint64_t chunk = channel_.next_chunk(call_);
         const Piece all = piece_at(k);

@@ -12,7 +12,7 @@
 
 namespace plimsoll::engine {
 
-Result<SharedMemory> SharedMemory::map(FileHandle file, std::size_t bytes) {
+Result<SharedMemory> SharedMemory::map(Fd file, std::size_t bytes) {
     struct stat found {};
     if (::fstat(file.get(), &found) != 0 || found.st_size != static_cast<off_t>(bytes)) {
         return failed("the shared memory is not {} bytes long", bytes);
@@ -23,7 +23,7 @@ Result<SharedMemory> SharedMemory::map(FileHandle file, std::size_t bytes) {
 }
 
 Result<SharedMemory> SharedMemory::create(std::size_t bytes) {
-    FileHandle file(::memfd_create("plimsoll", MFD_CLOEXEC));
+    Fd file(::memfd_create("plimsoll", MFD_CLOEXEC));
     if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
         return failed("{} bytes of shared memory cannot be had: {}", bytes, errno_text(errno));
     }
@@ -31,7 +31,7 @@ Result<SharedMemory> SharedMemory::create(std::size_t bytes) {
 }
 
 Result<SharedMemory> SharedMemory::open(const std::string& address, std::size_t bytes) {
-    FileHandle file(::open(address.c_str(), O_RDWR | O_CLOEXEC));
+    Fd file(::open(address.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) return failed("the shared memory at {} cannot be opened: {}", address, errno_text(errno));
     auto mapped = map(std::move(file), bytes);
     if (mapped) mapped->close_address();

@@ -24,15 +24,14 @@ public:
     std::byte* data() const { return data_; }
     /// A path under /proc, valid until close_address() in the process that created it.
     std::string address() const;
-    /// After this nobody else can map it; the mappings stay.
+    /// After this call no other process can map the memory; the mappings stay.
     void close_address() { file_.close(); }
 
 private:
-    SharedMemory(FileHandle file, std::byte* data, std::size_t bytes)
-        : file_(std::move(file)), data_(data), bytes_(bytes) {}
-    static Result<SharedMemory> map(FileHandle file, std::size_t bytes);
+    SharedMemory(Fd file, std::byte* data, std::size_t bytes) : file_(std::move(file)), data_(data), bytes_(bytes) {}
+    static Result<SharedMemory> map(Fd file, std::size_t bytes);
 
-    FileHandle file_;
+    Fd file_;
     std::byte* data_;
     std::size_t bytes_;
 };

@@ -30,9 +30,8 @@ std::pair<std::string, std::string> split_key(std::string_view path) {
 }
 
 Result<DeepSpeedSchema> read_schema() {
-    const auto json = read_json(data_folder() / "resources" / "deepspeed-schema.json");
-    if (!json) return tl::unexpected(json.error());
-    return DeepSpeedSchema::from_json(*json);
+    PLIMSOLL_TRY(const auto json, read_json(data_folder() / "resources" / "deepspeed-schema.json"));
+    return DeepSpeedSchema::from_json(json);
 }
 
 void add_differences(const Json& block, const std::string& path, const DeepSpeedSchema& schema,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
+
 namespace plimsoll::deepspeed {
 
 void Case::add(DeepSpeedFinding::Level level, std::string_view rule, std::string_view key, std::string sentence) {

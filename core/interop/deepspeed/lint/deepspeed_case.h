@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/json_fwd.h"
 #include "core/interop/deepspeed/facts/deepspeed_schema.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 

@@ -25,9 +25,8 @@ Result<ReadFile> read(std::string_view text, const std::string& what) {
     if (strict) return ReadFile{*std::move(strict), ""};
     const std::string relaxed = without_comments(text);
     if (relaxed == text) return tl::unexpected(strict.error());
-    auto json = parse_json(relaxed, what);
-    if (!json) return tl::unexpected(json.error());
-    return ReadFile{*std::move(json), strict.error().message};
+    PLIMSOLL_TRY(auto json, parse_json(relaxed, what));
+    return ReadFile{std::move(json), strict.error().message};
 }
 
 Result<std::int64_t> data_parallel_ranks(const DeepSpeedLaunch& launch) {
@@ -97,23 +96,19 @@ DeepSpeedLaunch deepspeed_launch(const Plan& plan) {
 }
 
 Result<DeepSpeedLint> lint_deepspeed(std::string_view text, const std::string& what, const DeepSpeedLaunch& launch) {
-    const Result<DeepSpeedSchema>& schema = deepspeed_schema();
-    if (!schema) return tl::unexpected(schema.error());
-    const Result<DeepSpeedRelease> release = deepspeed_release(launch.release);
-    if (!release) return tl::unexpected(release.error());
-    const Result<std::int64_t> ranks = data_parallel_ranks(launch);
-    if (!ranks) return tl::unexpected(ranks.error());
-    const Result<ReadFile> file = read(text, what);
-    if (!file) return tl::unexpected(file.error());
-    if (!file->json.is_object()) return bad_input("{}: a DeepSpeed config is an object {{…}}", what);
+    PLIMSOLL_TRY(const DeepSpeedSchema& schema, deepspeed_schema());
+    PLIMSOLL_TRY(const DeepSpeedRelease release, deepspeed_release(launch.release));
+    PLIMSOLL_TRY(const std::int64_t ranks, data_parallel_ranks(launch));
+    PLIMSOLL_TRY(const ReadFile file, read(text, what));
+    if (!file.json.is_object()) return bad_input("{}: a DeepSpeed config is an object {{…}}", what);
 
-    Case c(file->json, *schema, *release, launch);
-    c.lint.data_parallel = *ranks;
+    Case c(file.json, schema, release, launch);
+    c.lint.data_parallel = ranks;
     c.lint.zero_stage = c.stage();
-    if (!file->not_strict.empty()) {
+    if (!file.not_strict.empty()) {
         c.danger("strict-json", "",
                  "{}: DeepSpeed reads comments and trailing commas, Accelerate and the Trainer do not; take them out",
-                 file->not_strict);
+                 file.not_strict);
     }
     deepspeed::lint_keys(c);
     deepspeed::lint_batch(c);

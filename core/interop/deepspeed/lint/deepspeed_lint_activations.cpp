@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
 namespace plimsoll::deepspeed {

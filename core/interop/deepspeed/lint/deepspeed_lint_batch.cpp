@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
 namespace plimsoll::deepspeed {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/facts/elastic_batch.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
@@ -47,10 +48,9 @@ std::string batch_for_nodes(const Case& c, std::int64_t min_nodes, std::int64_t 
         if (common > most / (node * micro)) return "";
         all = common * node * micro;
     }
-    std::string text = fmt::format(
-        "; with micro-batches of {}, {} is the smallest batch that {} to {} nodes of {} GPUs all "
-        "share",
-        micro, all, min_nodes, max_nodes, node);
+    std::string text =
+        fmt::format("; with micro-batches of {}, {} is the smallest batch that {} to {} nodes of {} GPUs all share",
+                    micro, all, min_nodes, max_nodes, node);
     if (!batch || *batch >= all || *batch / node < micro) return text;
     const auto best = elastic_batch(
         {.max_batch = *batch / node, .micro_batches = {micro}, .min_gpus = min_nodes, .max_gpus = max_nodes});

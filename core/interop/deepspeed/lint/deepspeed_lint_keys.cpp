@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
@@ -80,10 +81,10 @@ void check_client_optimizer(Case& c) {
                "the Trainer makes DeepSpeedCPUAdam where the file has no optimizer");
         return;
     }
-    c.danger("client-optimizer", "zero_optimization.offload_optimizer",
-             "there is no optimizer in the file, and with offload the script's has to be DeepSpeedCPUAdam "
-             "(ZeRORuntimeException otherwise): write an \"optimizer\" block, or \"zero_force_ds_cpu_optimizer\": "
-             "false");
+    c.danger(
+        "client-optimizer", "zero_optimization.offload_optimizer",
+        "there is no optimizer in the file, and with offload the script's has to be DeepSpeedCPUAdam "
+        "(ZeRORuntimeException otherwise): write an \"optimizer\" block, or \"zero_force_ds_cpu_optimizer\": false");
 }
 
 }  // namespace

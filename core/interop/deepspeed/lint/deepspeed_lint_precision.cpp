@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
 namespace plimsoll::deepspeed {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
@@ -72,9 +73,7 @@ void check_steps(Case& c, const Json& params) {
     if (!total.is_number()) return;
     if (warmup.is_number() && warmup > total) {
         c.danger("warmup-steps", scheduler_key("warmup_num_steps"),
-                 "the warmup of {} steps is longer than the run of {}: "
-                 "shorten it",
-                 shown(warmup), shown(total));
+                 "the warmup of {} steps is longer than the run of {}: shorten it", shown(warmup), shown(total));
     }
     const double micro_batches =
         c.lint.batch ? static_cast<double>(c.lint.batch->accumulation) * total.get<double>() : 0;

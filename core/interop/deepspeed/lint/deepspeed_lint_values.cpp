@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 

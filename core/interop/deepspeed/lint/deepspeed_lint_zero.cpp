@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/interop/deepspeed/lint/deepspeed_case.h"
 
@@ -33,10 +34,10 @@ void check_old_forms(Case& c) {
 
 void check_pipeline(Case& c) {
     if (c.launch.pp > 1 && c.stage() > 1) {
-        c.refused("zero-and-pipeline", zero_key("stage"),
-                  "ZeRO-{} does not go with pipeline stages, whose micro-batches would reduce gradients each time: "
-                  "write stage 1",
-                  c.stage());
+        c.refused(
+            "zero-and-pipeline", zero_key("stage"),
+            "ZeRO-{} does not go with pipeline stages, whose micro-batches would reduce gradients each time: write stage 1",
+            c.stage());
     }
 }
 

@@ -31,11 +31,9 @@ const std::vector<DeepSpeedPitfall>& deepspeed_pitfalls() {
         {23, "sizes of ZeRO++", "zero-plus-plus", ""},
         {24, "a key newer than the release", "newer-key", ""},
         {25, "a config file beside DeepSpeed keys in Accelerate's YAML", "",
-         "in Accelerate's file: with deepspeed_config_file, no other DeepSpeed key may stand there (the export writes "
-         "none)"},
+         "in Accelerate's file: with deepspeed_config_file, no other DeepSpeed key may stand there (the export writes none)"},
         {26, "accumulation set in two places", "",
-         "in the script: where Accelerate or the Trainer takes the file, its gradient_accumulation_steps is the only "
-         "one"},
+         "in the script: where Accelerate or the Trainer takes the file, its gradient_accumulation_steps is the only one"},
         {27, "accumulation in Lightning and in the file", "",
          "in the script: Lightning sets it from accumulate_grad_batches; leave it out of the file"},
         {28, "a ZeRO-3 save without weights", "empty-save", ""},

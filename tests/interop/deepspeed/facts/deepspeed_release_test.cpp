@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed/facts/deepspeed_release.h"
+#include "core/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -116,7 +117,7 @@ TEST(DeepSpeedRelease, ExpertParallelIsWrittenWhereTheReleaseCanDoIt) {
 
 // schema_versions.json: the keys that each release added, from schemas generated out of four releases.
 TEST(DeepSpeedRelease, NoReleaseGetsAKeyThatCameAfterIt) {
-    const auto versions = read_json(PLIMSOLL_SHARED_DIR "/deepspeed/schema_versions.json");
+    const auto versions = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/deepspeed/schema_versions.json");
     ASSERT_TRUE(versions) << versions.error().message;
     // Read key by key before 0.17.1 (runtime/config.py, get_dynamic_loss_scale_args), so the generated schema lacks
     // them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/interop/deepspeed/facts/deepspeed_schema.h"
+#include "core/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ const DeepSpeedSchema& schema() {
 DeepSpeedRelease release(const char* text) { return deepspeed_release(text).value(); }
 
 TEST(DeepSpeedSchemaTest, HasEveryKeyOfTheRealOneWithItsDefaultAndAMeaning) {
-    const auto real = read_json(PLIMSOLL_SHARED_DIR "/deepspeed/schema.json");
+    const auto real = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/deepspeed/schema.json");
     ASSERT_TRUE(real) << real.error().message;
     EXPECT_EQ(schema().keys().size(), 326U);
     for (const Json& entry : real->at("entries")) {
@@ -49,7 +50,7 @@ TEST(DeepSpeedSchemaTest, DefaultsAreThoseOfTheRelease) {
 
 // schema_versions.json: the keys that each of four releases had and lacked.
 TEST(DeepSpeedSchemaTest, PresenceIsThatOfTheReleasesLookedAt) {
-    const auto versions = read_json(PLIMSOLL_SHARED_DIR "/deepspeed/schema_versions.json");
+    const auto versions = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/deepspeed/schema_versions.json");
     ASSERT_TRUE(versions) << versions.error().message;
     int compared = 0;
     for (const Json& step : versions->at("steps")) {

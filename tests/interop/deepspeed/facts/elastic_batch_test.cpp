@@ -12,7 +12,7 @@ namespace {
 
 // What compute_elastic_config of DeepSpeed 0.18.9 gave.
 TEST(ElasticBatch, IsDeepSpeeds) {
-    const auto traces = read_json(PLIMSOLL_SHARED_DIR "/oracles/elasticity_traces.json");
+    const auto traces = read_json(PLIMSOLL_SOURCE_DIR "/tests/oracles/elasticity_traces.json");
     ASSERT_TRUE(traces) << traces.error().message;
     int compared = 0, shared = 0;
     for (const Json& trace : traces->at("cases")) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long a person waits: measured and printed, never asserted, since the machine decides.
+// bin/bench_window: how long a person waits, measured and printed. Never asserted, since the machine decides; what an
+// edit may cost in operations is edit_budget_test.cpp's.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -15,19 +16,6 @@
 
 namespace plimsoll::ui {
 namespace {
-
-/// Counts the paint events of a widget.
-class Paints : public QObject {
-public:
-    explicit Paints(QWidget* widget) { widget->installEventFilter(this); }
-    int count = 0;
-
-protected:
-    bool eventFilter(QObject*, QEvent* event) override {
-        if (event->type() == QEvent::Paint) ++count;
-        return false;
-    }
-};
 
 void report(const std::string& what, std::vector<double> times) {
     std::sort(times.begin(), times.end());

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Seconds since the epoch, as recorded.
+/// Seconds since the epoch, as records carry them.
 inline double wall_clock() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake --install build/release --prefix DIR: programs, what they read, and the desktop's files. The programs find
+# presets and resources in ../share/plimsoll, the worker beside themselves, and LibTorch where it was at build time.
+include(GNUInstallDirs)
+install(TARGETS plimsoll RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET plimsoll-worker)
+  install(TARGETS plimsoll-worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET plimsoll-cuda)
+  install(TARGETS plimsoll-cuda LIBRARY DESTINATION lib)
+endif()
+install(DIRECTORY presets DESTINATION ${CMAKE_INSTALL_DATADIR}/plimsoll)
+install(DIRECTORY resources DESTINATION ${CMAKE_INSTALL_DATADIR}/plimsoll PATTERN validation EXCLUDE)
+install(DIRECTORY .deps/corpus DESTINATION ${CMAKE_INSTALL_DATADIR}/plimsoll OPTIONAL)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET plimsoll-studio)
+  install(TARGETS plimsoll-studio RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES packaging/desktop/plimsoll-studio.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
+  install(FILES packaging/desktop/plimsoll-studio.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
+  install(FILES packaging/desktop/plimsoll-studio.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
+endif()

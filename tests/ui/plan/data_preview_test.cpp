@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/plan/data_preview.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+namespace plimsoll::ui {
+namespace {
+
+class DataPreviewTest : public testing::Test {
+protected:
+    Data data(const char* name, const std::string& text) {
+        const std::string path = folder_.filePath(QString::fromLatin1(name)).toStdString();
+        std::ofstream(path, std::ios::binary) << text;
+        Data made;
+        made.path = path;
+        made.sequence_length = 8;
+        made.validation_fraction = 0;
+        return made;
+    }
+    QTemporaryDir folder_;
+};
+
+TEST_F(DataPreviewTest, ShowsTheBeginningOfATextOfAnySize) {
+    const Data vast = data("vast.txt", std::string(5000, 'x'));
+    const auto size = static_cast<std::uintmax_t>(3) << 30U;
+    std::filesystem::resize_file(vast.path, size);  // a hole
+    DataPreview preview;
+    QSignalSpy changed(&preview, &DataPreview::changed);
+    preview.show(vast, 1);
+    EXPECT_TRUE(preview.isLoading());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !preview.isLoading(); }, 10'000));
+    EXPECT_EQ(changed.count(), 2);
+    EXPECT_EQ(preview.facts().problem, QString());
+    EXPECT_EQ(preview.facts().bytes, static_cast<qint64>(size));
+    EXPECT_EQ(preview.facts().beginning, QString(4000, QLatin1Char('x')));
+    EXPECT_EQ(preview.facts().samplesPerEpoch, static_cast<qint64>((size - 1) / 8));
+}
+
+TEST_F(DataPreviewTest, ACharacterThatTheCutGoesThroughIsLeftOut) {
+    const DataFacts facts = readDataFacts(data("a.txt", std::string(3999, 'x') + "\xc3\xa9 and more"), 1);
+    EXPECT_EQ(facts.beginning, QString(3999, QLatin1Char('x')));
+    EXPECT_EQ(readDataFacts(data("b.txt", std::string(3998, 'x') + "\xc3\xa9"), 1).beginning.size(), 3999);
+}
+
+TEST_F(DataPreviewTest, OfTwoTextsTheLaterIsShownAndProblemsAreSaid) {
+    DataPreview preview;
+    Data missing;
+    missing.path = folder_.filePath(QStringLiteral("nothing")).toStdString();
+    preview.show(missing, 1);
+    preview.show(data("text.txt", "some text that is there"), 1);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !preview.isLoading(); }, 10'000));
+    EXPECT_EQ(preview.facts().name, QStringLiteral("text.txt"));
+    preview.show(missing, 1);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !preview.isLoading(); }, 10'000));
+    EXPECT_TRUE(preview.facts().problem.contains(QStringLiteral("there is no")))
+        << preview.facts().problem.toStdString();
+    EXPECT_EQ(preview.facts().bytes, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll::ui
