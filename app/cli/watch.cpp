@@ -33,14 +33,7 @@ Json number(double value) {
 }
 
 /// Names under which a run may record later.
-bool may_come(const std::string& name) {
-    const std::string plain = name.substr(0, name.find('@'));
-    for (const char* known : {series::loss, series::validation_loss, series::lr, series::loss_scale, series::grad_norm,
-                              series::tokens_per_second, series::step_time, series::memory, series::memory_peak}) {
-        if (plain == known) return true;
-    }
-    return plain.starts_with(series::layer_norm_prefix);
-}
+bool may_come(const std::string& name) { return is_series(name.substr(0, name.find('@'))); }
 
 Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& telemetry) {
     const auto& all = telemetry.series().series();

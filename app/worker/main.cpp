@@ -20,6 +20,7 @@
 #include "core/engine/train/trainer.h"
 #include "core/engine/weights/peft_weights.h"
 #include "core/plan/plan_io.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace {
 
@@ -50,7 +51,7 @@ void on_stop_signal(int) { stop_requested = true; }
     std::signal(SIGINT, &on_stop_signal);
     plimsoll::engine::install_memory_counter();
 
-    const auto loaded = plimsoll::load_plan(std::filesystem::path(run) / "plan.json");
+    const auto loaded = plimsoll::load_plan(plimsoll::RunLayout(run).plan());
     if (!loaded) fail(info->rank, loaded.error());
     plimsoll::engine::TrainerOptions options;
     options.run = run;

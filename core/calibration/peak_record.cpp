@@ -7,12 +7,14 @@
 #include "core/base/json.h"
 #include "core/estimate/estimate.h"
 #include "core/run/run_telemetry.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 #include "core/telemetry/record.h"
 
 namespace plimsoll {
 namespace {
 
-std::filesystem::path path_of(const RunFolder& run) { return run.path() / "memory.json"; }
+std::filesystem::path path_of(const RunFolder& run) { return run.layout().peak(); }
 
 Bytes whole_number(const Json& json, const char* key) {
     const auto found = json.find(key);
@@ -21,9 +23,10 @@ Bytes whole_number(const Json& json, const char* key) {
 
 Bytes measured_peak(const SeriesStore& series) {
     Bytes most = 0;
-    for (const auto& event : series.events())
-        if (event.kind == "memory" && event.details.is_object())
-            most = std::max(most, whole_number(event.details, "peak"));
+    for (const auto& event : series.events()) {
+        if (event.kind != EventKind::Memory) continue;
+        if (const auto memory = MemoryEvent::from_json(event.details)) most = std::max(most, memory->peak);
+    }
     if (most > 0) return most;
     for (const auto& [name, points] : series.series()) {
         const bool peak = name == series::memory_peak || name.starts_with(std::string(series::memory_peak) + "@");

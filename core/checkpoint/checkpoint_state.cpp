@@ -8,6 +8,7 @@
 
 #include "core/base/file_io.h"
 #include "core/base/json.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll {
@@ -48,18 +49,6 @@ Result<void> check_file(const fs::path& path, const Json& written) {
 }
 
 }  // namespace
-
-std::string checkpoint_name(std::int64_t step) { return fmt::format("step-{:08}", step); }
-
-std::optional<std::int64_t> step_of(const std::string& name) {
-    constexpr std::string_view prefix = "step-";
-    if (!name.starts_with(prefix)) return std::nullopt;
-    std::int64_t step = -1;
-    const char* end = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, step);
-    if (error != std::errc() || stop != end || step < 0 || checkpoint_name(step) != name) return std::nullopt;
-    return step;
-}
 
 std::vector<std::int64_t> checkpoint_steps(const fs::path& checkpoints) {
     std::vector<std::int64_t> steps;

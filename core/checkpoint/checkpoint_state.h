@@ -36,10 +36,6 @@ struct StateDocument {
     std::int64_t optimizer_steps = 0;
 };
 
-/// "step-00000100".
-std::string checkpoint_name(std::int64_t step);
-/// The step in a checkpoint's name; nothing for any other name.
-std::optional<std::int64_t> step_of(const std::string& name);
 /// The steps of all checkpoints in the folder, whole or not, newest first.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 

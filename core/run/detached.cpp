@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "core/run/process.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll {
 
@@ -11,8 +12,8 @@ namespace fs = std::filesystem;
 
 Result<void> start_detached(const RunFolder& run, const fs::path& program) {
     std::error_code error;
-    fs::create_directories(run.log_path(-1).parent_path(), error);
-    PLIMSOLL_TRY(const auto log, LogFile::open(run.log_path(-1)));
+    fs::create_directories(run.log_path(supervisor_rank).parent_path(), error);
+    PLIMSOLL_TRY(const auto log, LogFile::open(run.log_path(supervisor_rank)));
     ProcessOptions options;
     options.arguments = {program.string(), "supervise", run.path().string()};
     options.out = options.err = log.fd.get();

@@ -8,6 +8,8 @@
 
 #include "core/base/json.h"
 #include "core/schedule/timeline_sums.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll {
 
@@ -23,24 +25,21 @@ struct RankRecord {
 /// Error for anything but the rank's own list of operations with times that do not go back.
 Result<RankRecord> read_rank(const Json& details, const PipelineSchedule& schedule, int rank) {
     const auto& list = schedule.ops[static_cast<std::size_t>(rank)];
-    const auto ops = details.find("ops"), origin = details.find("origin");
-    if (ops == details.end() || !ops->is_array() || origin == details.end() || !origin->is_number())
-        return bad_input("rank {} of the pipeline recorded no operations", rank);
-    if (ops->size() != list.size())
+    const auto event = PipelineEvent::from_json(details);
+    if (!event) return bad_input("rank {} of the pipeline: {}", rank, event.error().message);
+    if (event->ops.size() != list.size())
         return bad_input(
             "rank {} of the pipeline recorded {} operations, the schedule has {}; was the run's plan changed?", rank,
-            ops->size(), list.size());
+            event->ops.size(), list.size());
     RankRecord record;
-    record.origin = origin->get<double>();
+    record.origin = event->origin;
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const auto& op = (*ops)[i];
-        const bool whole =
-            op.is_array() && op.size() == 3 && op[0].is_string() && op[1].is_number() && op[2].is_number();
+        const PipelineEvent::Op& op = event->ops[i];
         const auto name = short_name(list[i], schedule.chunks > 1);
-        if (!whole || op[0].get<std::string>() != name)
+        if (op.name != name)
             return bad_input("operation {} of rank {} of the pipeline is recorded as {}, the schedule has {}", i, rank,
-                             shown(op), name);
-        record.ops.push_back({list[i], rank, op[1].get<double>(), op[2].get<double>()});
+                             op.name, name);
+        record.ops.push_back({list[i], rank, op.start, op.end});
         const auto& timed = record.ops.back();
         const double before = i > 0 ? record.ops[i - 1].end : 0;
         if (!std::isfinite(timed.start) || !std::isfinite(timed.end) || timed.start < before || timed.end < timed.start)
@@ -90,7 +89,7 @@ Result<bool> PipelineRecords::poll() {
             if (batch.replaced) stage.steps.clear();
             if (batch.fork) stage.steps.erase(stage.steps.lower_bound(*batch.fork), stage.steps.end());
             for (const auto& event : batch.events) {
-                if (event.kind != "pipeline" || !event.details.is_object()) continue;
+                if (event.kind != EventKind::Pipeline) continue;
                 stage.steps[event.step] = event.details;
                 any = true;
             }

@@ -29,7 +29,7 @@ bool is_there(const fs::path& path) {
     return fs::exists(path, ignored);
 }
 
-bool holds_run(const fs::path& path) { return is_there(path / "run.json") && is_there(path / "plan.json"); }
+bool holds_run(const RunLayout& run) { return is_there(run.state()) && is_there(run.plan()); }
 
 RunState starting(const Plan& plan) {
     RunState state;
@@ -61,11 +61,11 @@ Result<void> same_plan(const Plan& recorded, const Plan& wanted, const fs::path&
         path.string(), key);
 }
 
-Result<void> make_folders(const fs::path& path) {
-    for (const char* part : {"", "telemetry", "logs", "checkpoints"}) {
+Result<void> make_folders(const RunLayout& run) {
+    for (const fs::path& folder : {run.run(), run.records(), run.logs(), run.checkpoints()}) {
         std::error_code error;
-        fs::create_directories(path / part, error);
-        if (error) return bad_input("cannot make the run folder {}: {}", path.string(), error.message());
+        fs::create_directories(folder, error);
+        if (error) return bad_input("cannot make the run folder {}: {}", run.run().string(), error.message());
     }
     return {};
 }
@@ -116,7 +116,7 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     if (there && !fs::is_directory(run.path(), error)) {
         return bad_input("cannot use {} as a run folder: it is a file; choose another name", run.path().string());
     }
-    const bool taken = holds_run(run.path());
+    const bool taken = holds_run(run.layout());
     if (resume && !taken) {
         return bad_input("nothing to resume: {} holds no run; leave --resume out to start one", run.path().string());
     }
@@ -138,7 +138,7 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     }
 
     const auto made = [&]() -> Result<void> {
-        if (auto folders = make_folders(run.path()); !folders) return folders;
+        if (auto folders = make_folders(run.layout()); !folders) return folders;
         // Held while the folder is written: of two starts at once, one gets it.
         PLIMSOLL_CHECK(RunLock::take(run.lock_path()));
         fs::remove(run.control_path(), error);
@@ -148,8 +148,10 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     if (made) return run;
     if (!taken) {
         // Back to what was there before: nothing, or an empty folder.
-        for (const char* part : {"telemetry", "logs", "checkpoints", "lock", "plan.json", "run.json"}) {
-            fs::remove_all(run.path() / part, error);
+        const RunLayout& made_here = run.layout();
+        for (const fs::path& part : {made_here.records(), made_here.logs(), made_here.checkpoints(), made_here.lock(),
+                                     made_here.plan(), made_here.state()}) {
+            fs::remove_all(part, error);
         }
         if (!there) fs::remove(run.path(), error);
     }
@@ -161,17 +163,10 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
     const fs::path absolute = fs::absolute(path, error).lexically_normal();
     RunFolder run(absolute.filename().empty() ? absolute.parent_path() : absolute);
     if (!is_there(run.path())) return bad_input("there is no run folder {}", run.path().string());
-    if (!holds_run(run.path()))
-        return bad_input("{} is no run folder: it has no run.json and plan.json", run.path().string());
+    if (!holds_run(run.layout()))
+        return bad_input("{} is no run folder: it has no {} and {}", run.path().string(),
+                         run.layout().state().filename().string(), run.layout().plan().filename().string());
     return run;
-}
-
-fs::path RunFolder::telemetry_path(int rank) const {
-    return path_ / "telemetry" / (rank < 0 ? std::string("supervisor.rec") : fmt::format("rank-{}.rec", rank));
-}
-
-fs::path RunFolder::log_path(int rank) const {
-    return path_ / "logs" / (rank < 0 ? std::string("supervisor.log") : fmt::format("rank-{}.log", rank));
 }
 
 Result<Plan> RunFolder::plan() const {
@@ -181,7 +176,7 @@ Result<Plan> RunFolder::plan() const {
 Result<RunState> RunFolder::state() const {
     // Asked before reading: a supervisor writes its last word before it lets go of the lock.
     const bool alive = live();
-    const fs::path file = path_ / "run.json";
+    const fs::path file = layout_.state();
     PLIMSOLL_TRY(const auto text, read_file(file, 1 * MiB));
     PLIMSOLL_TRY(const auto json, parse_json(text, file.string()));
     auto state = state_from_json(json, file);
@@ -193,21 +188,21 @@ Result<RunState> RunFolder::state() const {
                         ? fmt::format(
                               "the run was made but its supervisor never started; {} may say why, and "
                               "`plimsoll train --resume --run {}` starts it",
-                              log_path(-1).string(), path_.string())
+                              log_path(supervisor_rank).string(), path().string())
                         : fmt::format(
                               "the supervisor died (killed, or the machine went down) and its workers with it; "
                               "`plimsoll train --resume --run {}` goes on from the last checkpoint",
-                              path_.string());
+                              path().string());
     return state;
 }
 
 Result<void> RunFolder::write_state(const RunState& state) const {
-    return write_json(path_ / "run.json", Json{{"status", std::string(name_of(state.status))},
-                                               {"reason", state.reason},
-                                               {"world_size", state.world_size},
-                                               {"supervisor_pid", state.supervisor_pid},
-                                               {"started", state.started},
-                                               {"ended", state.ended}});
+    return write_json(layout_.state(), Json{{"status", std::string(name_of(state.status))},
+                                            {"reason", state.reason},
+                                            {"world_size", state.world_size},
+                                            {"supervisor_pid", state.supervisor_pid},
+                                            {"started", state.started},
+                                            {"ended", state.ended}});
 }
 
 bool RunFolder::live() const { return RunLock::held(lock_path()); }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run is a folder that outlives the window:
-//   plan.json          the plan as started
-//   run.json           state (see RunState), rewritten atomically by the supervisor
-//   lock               locked (F_OFD_SETLK) by the supervisor while it lives: the only sign of life that is trusted
-//   control            commands appended by anyone, a line each: "stop", "kill"; removed at the end of a run
-//   memory.json         what it took beside its estimate, once it ended (core/calibration)
-//   telemetry/rank-R.rec, telemetry/supervisor.rec
-//   logs/rank-R.log    what the rank printed
-//   checkpoints/step-00000100/{model.safetensors, optimizer.safetensors, config.json, state.json}
+// A run is a folder that outlives the window (core/telemetry/contract/run_layout.h says what lies where):
+//   the state (see RunState) is rewritten atomically by the supervisor;
+//   the lock (F_OFD_SETLK) is held by the supervisor while it lives: the only sign of life that is trusted;
+//   control holds commands, a line each: "stop", "kill"; it is removed at the end of a run.
 #pragma once
 
 #include <array>
@@ -20,6 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll {
 
@@ -41,7 +37,7 @@ struct RunState {
 
 class RunFolder {
 public:
-    explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+    explicit RunFolder(std::filesystem::path path) : layout_(std::move(path)) {}
 
     /// Makes the folder and writes plan.json and run.json ("starting"). An existing run folder is an error unless it is
     /// not live and `resume`; then the plan must be the recorded one, but for its name and training.steps. With
@@ -51,14 +47,15 @@ public:
     /// Opens an existing run folder; the error says when a folder is none.
     static Result<RunFolder> open(const std::filesystem::path& path);
 
-    const std::filesystem::path& path() const { return path_; }
-    std::string name() const { return path_.filename().string(); }
-    std::filesystem::path plan_path() const { return path_ / "plan.json"; }
-    std::filesystem::path lock_path() const { return path_ / "lock"; }
-    std::filesystem::path control_path() const { return path_ / "control"; }
-    std::filesystem::path telemetry_path(int rank) const;  ///< rank -1: the supervisor's
-    std::filesystem::path log_path(int rank) const;
-    std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+    const std::filesystem::path& path() const { return layout_.run(); }
+    std::string name() const { return path().filename().string(); }
+    const RunLayout& layout() const { return layout_; }
+    std::filesystem::path plan_path() const { return layout_.plan(); }
+    std::filesystem::path lock_path() const { return layout_.lock(); }
+    std::filesystem::path control_path() const { return layout_.control(); }
+    std::filesystem::path telemetry_path(int rank) const { return layout_.record(rank); }
+    std::filesystem::path log_path(int rank) const { return layout_.log(rank); }
+    std::filesystem::path checkpoints() const { return layout_.checkpoints(); }
 
     Result<Plan> plan() const;
     /// The recorded state. A state "running" while nobody holds the lock is reported as Failed with the reason. A run
@@ -69,7 +66,7 @@ public:
     Result<void> request(const std::string& command) const;  ///< appends to control
 
 private:
-    std::filesystem::path path_;
+    RunLayout layout_;
 };
 
 }  // namespace plimsoll

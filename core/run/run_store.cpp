@@ -70,7 +70,7 @@ std::vector<RunFolder> list_runs(const fs::path& store) {
          entry.increment(error)) {
         auto run = RunFolder::open(entry->path());
         if (!run) continue;
-        const auto json = read_json(run->path() / "run.json");
+        const auto json = read_json(run->layout().state());
         const bool known = json && json->is_object() && json->contains("started") && (*json)["started"].is_number();
         runs.emplace_back(known ? (*json)["started"].get<double>() : 0.0, std::move(*run));
     }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/stored_checkpoint.h"
 #include "core/data/corpus.h"
 #include "core/plan/adapter.h"
@@ -16,6 +17,7 @@
 #include "core/plan/trainable.h"
 #include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll {
 
@@ -31,12 +33,7 @@ std::int64_t checkpoints_at_once(const Training& training) {
 
 /// Checkpoints that an earlier start of the run has left.
 std::int64_t checkpoints_at(const fs::path& place) {
-    std::int64_t count = 0;
-    std::error_code error;
-    for (fs::directory_iterator it(place / "checkpoints", error), end; !error && it != end; it.increment(error)) {
-        count += it->path().filename().string().starts_with("step-") ? 1 : 0;
-    }
-    return count;
+    return static_cast<std::int64_t>(checkpoint_steps(RunLayout(place).checkpoints()).size());
 }
 
 /// What is there looks like a checkpoint; whether it fits the model is seen when it is read.

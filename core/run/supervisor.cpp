@@ -24,6 +24,8 @@
 #include "core/run/run_lock.h"
 #include "core/run/start_checks.h"
 #include "core/run/store_process.h"
+#include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "core/telemetry/last_step.h"
 #include "core/telemetry/writer.h"
 
@@ -59,7 +61,7 @@ public:
 
     Result<RunState> run() {
         PLIMSOLL_CHECK(check());
-        event("supervise",
+        event(EventKind::Supervise,
               fmt::format("{} {} started", state_.world_size, state_.world_size == 1 ? "rank is" : "ranks are"));
         if (!stop_asked_ && start()) watch();
         end_all();
@@ -95,7 +97,7 @@ private:
     }
 
     bool start_store() {
-        auto started = StoreProcess::start(worker_, run_.path() / "logs" / "store.log");
+        auto started = StoreProcess::start(worker_, run_.layout().store_log());
         if (!started) return fail(started.error().message);
         store_ = std::move(*started);
         while (port_ == 0) {
@@ -199,7 +201,7 @@ private:
         stop_asked_ = Clock::now();
         for (const Worker& worker : workers_) worker.process.signal(SIGTERM);
         set_status(RunStatus::Stopping);
-        event("stop_requested", "a stop was " + how);
+        event(EventKind::StopRequested, "a stop was " + how);
     }
 
     void end_all() {
@@ -230,13 +232,13 @@ private:
             } else if (culprit != nullptr && culprit->end->signal == 0) {
                 state_.reason += "; " + blame(*culprit);
             }
-            finish(RunStatus::Stopped, "stopped");
+            finish(RunStatus::Stopped, EventKind::Stopped);
         } else if (!failure_.empty() || culprit != nullptr) {
             state_.reason = failure_.empty() ? blame(*culprit) : failure_;
-            finish(RunStatus::Failed, "failed");
+            finish(RunStatus::Failed, EventKind::Failed);
         } else {
             state_.reason = "";
-            finish(RunStatus::Finished, "finished");
+            finish(RunStatus::Finished, EventKind::Finished);
         }
     }
 
@@ -254,7 +256,7 @@ private:
                            what_to_do(*worker.end, words, run_.log_path(worker.rank)));
     }
 
-    void finish(RunStatus status, const char* kind) {
+    void finish(RunStatus status, EventKind kind) {
         state_.ended = wall_clock();
         event(kind, state_.reason.empty() ? std::string("the run finished") : state_.reason);
         std::error_code ignored;
@@ -275,7 +277,7 @@ private:
         return false;
     }
 
-    void event(const std::string& kind, const std::string& sentence) {
+    void event(EventKind kind, const std::string& sentence) {
         // An event that cannot be written (disk full) is not worth the run.
         const std::uint64_t step = last_recorded_step(run_.telemetry_path(0));
         (void)record_.event({step, wall_clock(), kind, sentence, Json::object()});
@@ -332,7 +334,7 @@ Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& option
     if (auto written = run.write_state(state); !written) return refuse(written.error());
     const auto worker = find_worker(options.worker);
     if (!worker) return refuse(worker.error());
-    auto record = TelemetryWriter::open(run.telemetry_path(-1));
+    auto record = TelemetryWriter::open(run.telemetry_path(supervisor_rank));
     if (!record) return refuse(record.error());
     auto ended = Supervision(run, *plan, options, *worker, std::move(*record), state).run();
     return ended ? ended : refuse(ended.error());

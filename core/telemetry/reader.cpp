@@ -12,6 +12,7 @@
 #include "core/base/fd.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll {
 
@@ -25,7 +26,7 @@ std::optional<Event> event_from(ByteReader& in) {
     if (!in.ok() || !json || !json->is_object()) return std::nullopt;
     for (auto& [key, value] : json->items()) {
         if (key == "kind" && value.is_string())
-            event.kind = value.get<std::string>();
+            event.kind = RecordedKind::read(value.get<std::string>());
         else if (key == "sentence" && value.is_string())
             event.sentence = value.get<std::string>();
         else
@@ -51,6 +52,7 @@ Result<TelemetryBatch> TelemetryReader::poll(Bytes limit) {
     if (!S_ISREG(info.st_mode)) return bad_input("cannot read {}: it is not a regular file", path_.string());
 
     const auto size = static_cast<std::uint64_t>(info.st_size);
+    size_ = size;
     const bool replaced = inode_ != 0 && (inode_ != info.st_ino || size < scanner_.offset() ||
                                           (size > scanner_.offset() && !scanner_.still_there(fd.get())));
     if (replaced) {

@@ -41,6 +41,8 @@ public:
     /// read again from its start. Error when it is not a record file or cannot be read.
     Result<TelemetryBatch> poll(Bytes limit = 64 * MiB);
     bool at_end() const { return scanner_.at_end(); }
+    std::uint64_t offset() const { return scanner_.offset(); }  ///< bytes read so far
+    std::uint64_t size() const { return size_; }                ///< of the file at the last poll
     const std::map<std::string, std::string>& units() const { return units_; }
     /// Damaged places passed over so far.
     std::size_t damaged() const { return scanner_.damaged(); }
@@ -52,6 +54,7 @@ private:
     std::filesystem::path path_;
     FrameScanner scanner_;
     std::uint64_t inode_ = 0;
+    std::uint64_t size_ = 0;
     std::uint64_t last_step_ = 0;
     std::map<std::uint16_t, std::string> names_;
     std::map<std::string, std::string> units_;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/telemetry/contract/event_kind.h"
 #include "core/telemetry/contract/series.h"
 
 namespace plimsoll {
@@ -31,7 +32,7 @@ struct Point {
 struct Event {
     std::uint64_t step = 0;
     double time = 0;
-    std::string kind;               ///< a name of EventKind
+    RecordedKind kind;
     std::string sentence;           ///< for a person; "" of events for those who draw
     Json details = Json::object();  ///< contract/event_contents.h says what each kind holds
 };

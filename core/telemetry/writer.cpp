@@ -119,7 +119,7 @@ Result<void> TelemetryWriter::points(std::uint64_t step, double time,
 }
 
 Result<void> TelemetryWriter::event(const Event& event) {
-    Json json = {{"kind", event.kind}, {"sentence", event.sentence}};
+    Json json = {{"kind", event.kind.name()}, {"sentence", event.sentence}};
     for (const auto& [key, value] : event.details.items()) {
         if (!json.contains(key)) json[key] = value;
     }

@@ -31,7 +31,7 @@ protected:
         if (!event) return;
         Event memory;
         memory.step = 2;
-        memory.kind = "memory";
+        memory.kind = EventKind::Memory;
         memory.details = {{"rank", rank}, {"peak", *event}};
         ASSERT_TRUE(writer->event(memory));
     }
@@ -62,7 +62,7 @@ TEST_F(CalibrationTest, ARunWithoutAStepLeavesNothing) {
     const auto one = run("one");
     EXPECT_FALSE(*measure_peak(one));
     EXPECT_TRUE(record_peak(one));
-    EXPECT_FALSE(std::filesystem::exists(one.path() / "memory.json"));
+    EXPECT_FALSE(std::filesystem::exists(one.layout().peak()));
     EXPECT_EQ(calibration_of("cpu", store_).samples, 0);
     EXPECT_EQ(calibration_of("cpu", store_).applied_to(100), 100);
 }
@@ -70,9 +70,9 @@ TEST_F(CalibrationTest, ARunWithoutAStepLeavesNothing) {
 TEST_F(CalibrationTest, MedianOfTheRunsOnTheDevice) {
     for (const auto& [name, measured] : {std::pair{"a", 90}, {"b", 110}, {"c", 102}})
         ASSERT_TRUE(write_file_atomic(
-            run(name).path() / "memory.json",
+            run(name).layout().peak(),
             fmt::format(R"({{"device": "cpu", "estimated_bytes": 100, "measured_bytes": {}}})", measured)));
-    ASSERT_TRUE(write_file_atomic(run("other").path() / "memory.json",
+    ASSERT_TRUE(write_file_atomic(run("other").layout().peak(),
                                   R"({"device": "H100 SXM5 80GB", "estimated_bytes": 100, "measured_bytes": 300})"));
     const auto calibration = calibration_of("cpu", store_);
     EXPECT_EQ(calibration.samples, 3);
@@ -88,7 +88,7 @@ TEST_F(CalibrationTest, FilesThatAreNotOursArePassedOver) {
                              R"({"device": "cpu", "estimated_bytes": 1e300, "measured_bytes": 7})"}) {
         const auto one = RunFolder(store_ / "odd");
         std::filesystem::create_directories(one.path());
-        ASSERT_TRUE(write_file_atomic(one.path() / "memory.json", text));
+        ASSERT_TRUE(write_file_atomic(one.layout().peak(), text));
         EXPECT_FALSE(read_peak(one)) << text;
     }
 }

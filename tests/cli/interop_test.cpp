@@ -89,7 +89,7 @@ TEST_F(InteropTest, RecordsGoIntoFilesOfOtherTools) {
     const auto run = RunFolder::create(folder / "run", plan_from_argument("cpu-demo")->plan, false);
     ASSERT_TRUE(run) << run.error().message;
     auto writer = TelemetryWriter::open(run->telemetry_path(0));
-    ASSERT_TRUE(writer->points(1, 1000, {{"loss", 2.5}}));
+    ASSERT_TRUE(writer->points(1, 1000, {{series::loss, 2.5}}));
     for (const char* format : {"tensorboard", "parquet", "wandb"})
         expect_refused({"records", path("run"), "--to", format}, "give one with -o");
     const Output parquet = plimsoll({"records", path("run"), "--to", "parquet", "-o", path("run.parquet")});
@@ -111,7 +111,7 @@ TEST_F(InteropTest, RecordsAreServedOnLoopback) {
     const auto run = RunFolder::create(folder / "run", plan, false);
     ASSERT_TRUE(run) << run.error().message;
     auto writer = TelemetryWriter::open(run->telemetry_path(0));
-    ASSERT_TRUE(writer->points(1, 1000, {{"loss", 2.5}}));
+    ASSERT_TRUE(writer->points(1, 1000, {{series::loss, 2.5}}));
     Process process = start({"records", path("run"), "--listen", "0"});
     std::string said;
     for (int i = 0; i < 1000 && said.find('\n') == std::string::npos; ++i) {
@@ -125,7 +125,7 @@ TEST_F(InteropTest, RecordsAreServedOnLoopback) {
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 200);
     EXPECT_THAT(answer->body, ::testing::ContainsRegex("plimsoll_loss\\{.*\\} 2.5"));
-    ASSERT_TRUE(writer->points(2, 1001, {{"loss", 2.25}}));
+    ASSERT_TRUE(writer->points(2, 1001, {{series::loss, 2.25}}));
     answer = client.Get("/metrics");
     EXPECT_THAT(answer->body, ::testing::ContainsRegex("plimsoll_loss\\{.*\\} 2.25")) << "read afresh";
     EXPECT_EQ(client.Get("/other")->status, 404);

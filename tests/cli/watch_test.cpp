@@ -26,11 +26,11 @@ protected:
                                 : step == 60 ? INFINITY
                                              : 5.5 - static_cast<double>(step) / 50;
             ASSERT_TRUE(first->points(step, 1000.0 + static_cast<double>(step),
-                                      {{"loss", loss}, {"lr", 1e-3}, {"memory", 1e9}}));
+                                      {{series::loss, loss}, {series::lr, 1e-3}, {series::memory, 1e9}}));
         }
-        ASSERT_TRUE(first->event({100, 1100, "checkpoint", "Checkpoint\x1b[2J of step 100: 3 MiB", {}}));
+        ASSERT_TRUE(first->event({100, 1100, EventKind::Checkpoint, "Checkpoint\x1b[2J of step 100: 3 MiB", {}}));
         auto second = TelemetryWriter::open(run->telemetry_path(1));
-        ASSERT_TRUE(second->points(1, 1001, {{"memory", 2e9}}));
+        ASSERT_TRUE(second->points(1, 1001, {{series::memory, 2e9}}));
         RunState state;
         state.status = RunStatus::Finished;
         state.world_size = 2;

@@ -9,6 +9,7 @@
 #include "core/plan/starting_plan.h"
 #include "core/schedule/plan_pipeline/plan_pipeline.h"
 #include "core/schedule/stage_times.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "core/validation/bubble_rates.h"
 #include "tests/support/doctor_fixture.h"
 
@@ -26,13 +27,12 @@ protected:
         EXPECT_NE(finding, nullptr) << kind << " is not among " << kinds_of(diagnosis);
         return finding == nullptr ? Finding{} : *finding;
     }
-    void add_event(const std::string& kind, std::uint64_t step, Json details,
-                   const std::string& sentence = "A sentence.") {
+    void add_event(EventKind kind, std::uint64_t step, Json details, const std::string& sentence = "A sentence.") {
         run.events.push_back({step, 1000.0 + static_cast<double>(step), kind, sentence, std::move(details)});
     }
     void in_fp16() {
         run.plan.numerics.dtype = Dtype::Fp16;
-        run.value["loss_scale"] = [](double) { return 65536.0; };
+        run.value[series::loss_scale] = [](double) { return 65536.0; };
     }
 
     TempFolder folder;
@@ -51,31 +51,31 @@ TEST_F(DoctorOfRuns, AGoodRunIsFine) {
 }
 
 TEST_F(DoctorOfRuns, WhatIsNotRecordedIsNotJudged) {
-    run.value.erase("data_time");
-    run.value.erase("wait_time");
+    run.value.erase(series::data_time);
+    run.value.erase(series::wait_time);
     const Diagnosis diagnosis = run.examined();
     EXPECT_EQ(item_of(diagnosis, "data").verdict, ItemVerdict::Unknown);
     EXPECT_EQ(item_of(diagnosis, "straggler").verdict, ItemVerdict::Unknown);
 }
 
 TEST_F(DoctorOfRuns, ARankThatWaitsLeastIsTheOneThatOthersWaitFor) {
-    run.value["wait_time"] = [](double) { return 0.4; };
-    run.on_rank_1["wait_time"] = [](double) { return 0.02; };
+    run.value[series::wait_time] = [](double) { return 0.4; };
+    run.on_rank_1[series::wait_time] = [](double) { return 0.02; };
     const Finding finding = found("straggler");
     EXPECT_THAT(finding.title, HasSubstr("Rank 1 is 63 % slower"));
     EXPECT_THAT(finding.evidence[0], HasSubstr("work of its own"));
 }
 
 TEST_F(DoctorOfRuns, WaitsOfEveryRankAreTheLinks) {
-    run.value["wait_time"] = [](double) { return 0.5; };
-    run.on_rank_1["wait_time"] = [](double) { return 0.45; };
+    run.value[series::wait_time] = [](double) { return 0.5; };
+    run.on_rank_1[series::wait_time] = [](double) { return 0.45; };
     const Finding finding = found("slow-communication");
     EXPECT_THAT(finding.title, HasSubstr("at least 45 %"));
     EXPECT_FALSE(finding.changes.empty());
 }
 
 TEST_F(DoctorOfRuns, TimeSpentOnDataIsTold) {
-    run.on_rank_1["data_time"] = [](double) { return 0.2; };
+    run.on_rank_1[series::data_time] = [](double) { return 0.2; };
     EXPECT_THAT(found("slow-data").title, HasSubstr("20 %"));
 }
 
@@ -92,7 +92,7 @@ TEST_F(DoctorOfRuns, OutOfMemoryNamesRankStepTensorAndRemedies) {
     run.events.push_back(
         {0,
          1201,
-         "error",
+         EventKind::Error,
          "Rank 0: another rank ended, or the connection to it broke, during the all-reduce of Float [7] in "
          "the data-parallel group; its log tells",
          {}});
@@ -128,7 +128,7 @@ TEST(TensorOfSize, FindsTheTensorThatWasAskedFor) {
 }
 
 TEST_F(DoctorOfRuns, NanNamesItsStepAndLayer) {
-    add_event("nonfinite", 40,
+    add_event(EventKind::Nonfinite, 40,
               {{"layer", "2"},
                {"tensor", "the output of layer 2"},
                {"pass", "forward"},
@@ -151,9 +151,11 @@ TEST_F(DoctorOfRuns, NanThatEndedTheRunIsAnError) {
 
 TEST_F(DoctorOfRuns, OverflowsAreAStormOnlyWhereTheyGoOn) {
     in_fp16();
-    for (std::uint64_t step = 2; step < 12; ++step) add_event("overflow", step, {{"scale", 1024}, {"next_scale", 512}});
+    for (std::uint64_t step = 2; step < 12; ++step)
+        add_event(EventKind::Overflow, step, {{"scale", 1024}, {"next_scale", 512}});
     expect_fine(run.plan, run.examined(), "overflow");
-    for (std::uint64_t step = 100; step < 108; ++step) add_event("overflow", step, {{"scale", 64}, {"next_scale", 32}});
+    for (std::uint64_t step = 100; step < 108; ++step)
+        add_event(EventKind::Overflow, step, {{"scale", 64}, {"next_scale", 32}});
     const Finding finding = found("overflow-storm");
     EXPECT_THAT(finding.evidence[0], HasSubstr("of them after step 20"));
     EXPECT_EQ(finding.changes[0].settings[0], "numerics.dtype=bf16");
@@ -162,13 +164,13 @@ TEST_F(DoctorOfRuns, OverflowsAreAStormOnlyWhereTheyGoOn) {
 TEST_F(DoctorOfRuns, AScaleAtItsMinimumIsTold) {
     in_fp16();
     expect_fine(run.plan, run.examined(), "loss-scale");
-    run.value["loss_scale"] = [](double step) { return step < 150 ? 8.0 : 1.0; };
+    run.value[series::loss_scale] = [](double step) { return step < 150 ? 8.0 : 1.0; };
     EXPECT_THAT(found("scale-at-minimum").evidence[0], HasSubstr("For the last 51 steps it was 1"));
 }
 
 TEST_F(DoctorOfRuns, AFirstLossFarAboveAGuessIsBadInitialisation) {
     run.plan.model.init_std = 0.2;
-    run.value["loss"] = [](double step) { return 2 + 40 * std::exp(-step / 20); };
+    run.value[series::loss] = [](double step) { return 2 + 40 * std::exp(-step / 20); };
     EXPECT_EQ(found("bad-initialisation").changes[0].settings[0], "model.init_std=0.02");
 }
 
@@ -193,39 +195,39 @@ TEST_F(DoctorOfRuns, LayersWithoutRecordsAreNotJudged) {
 }
 
 TEST_F(DoctorOfRuns, ALossThatRisesNearThePeakRateIsARateTooHigh) {
-    run.value["loss"] = [](double step) { return step < 60 ? 5.5 - step / 20 : 2.5 + (step - 60) / 60; };
+    run.value[series::loss] = [](double step) { return step < 60 ? 5.5 - step / 20 : 2.5 + (step - 60) / 60; };
     const Finding finding = found("lr-too-high");
     EXPECT_THAT(finding.evidence[0], HasSubstr("up to step 70"));
     EXPECT_EQ(finding.changes[0].settings[0], "optimizer.lr=0.0015");
     // A rise that comes after the rate has fallen is none of the rate's.
-    run.value["lr"] = [](double step) { return step < 60 ? 3e-3 : 1e-4; };
+    run.value[series::lr] = [](double step) { return step < 60 ? 3e-3 : 1e-4; };
     expect_fine(run.plan, run.examined(), "lr-too-high");
 }
 
 TEST_F(DoctorOfRuns, NormsThatGrowNearThePeakRateAreAdvice) {
-    run.value["grad_norm"] = [](double step) { return step < 100 ? 0.5 : 3.0; };
+    run.value[series::grad_norm] = [](double step) { return step < 100 ? 0.5 : 3.0; };
     const Finding finding = found("lr-too-high");
     EXPECT_EQ(finding.severity, Severity::Advice);
     EXPECT_THAT(finding.evidence[0], HasSubstr("grew from 0.5"));
 }
 
 TEST_F(DoctorOfRuns, ALossThatStandsStillIsARateTooLow) {
-    run.value["loss"] = [](double step) { return 5.54 + 0.01 * std::sin(step); };
+    run.value[series::loss] = [](double step) { return 5.54 + 0.01 * std::sin(step); };
     EXPECT_EQ(found("lr-too-low").changes[0].settings[0], "optimizer.lr=0.009");
 }
 
 TEST_F(DoctorOfRuns, SpikesAreTooManyFromThreeInTwoHundred) {
     for (const std::uint64_t step : {50, 90})
-        add_event("spike", step, {{"samples", 16 * step}}, "Step: the gradient norm …");
+        add_event(EventKind::Spike, step, {{"samples", 16 * step}}, "Step: the gradient norm …");
     expect_fine(run.plan, run.examined(), "spikes");
-    add_event("loss_spike", 120, {{"samples", 1920}}, "Step 120: the loss 5 is 9 deviations above.");
+    add_event(EventKind::LossSpike, 120, {{"samples", 1920}}, "Step 120: the loss 5 is 9 deviations above.");
     const Finding finding = found("spikes");
     EXPECT_THAT(finding.evidence[0], HasSubstr("steps 50, 90, 120"));
     EXPECT_EQ(finding.evidence[1], "Step 120: the loss 5 is 9 deviations above.");
 }
 
 TEST_F(DoctorOfRuns, ClippingOfAlmostEveryStepIsTold) {
-    run.value["grad_norm"] = [](double step) { return 4 + 0.1 * std::sin(step); };
+    run.value[series::grad_norm] = [](double step) { return 4 + 0.1 * std::sin(step); };
     EXPECT_EQ(found("always-clipped").changes[0].settings[0], "optimizer.clip=8");
 }
 
@@ -235,21 +237,21 @@ TEST_F(DoctorOfRuns, AValidationLossThatRisesIsOverfitting) {
 }
 
 TEST_F(DoctorOfRuns, AThroughputThatFallsIsTold) {
-    run.value["tokens_per_second"] = [](double step) { return step < 150 ? 1e4 : 7e3; };
+    run.value[series::tokens_per_second] = [](double step) { return step < 150 ? 1e4 : 7e3; };
     EXPECT_THAT(found("throughput-falls").title, HasSubstr("30 %"));
 }
 
 TEST_F(DoctorOfRuns, TimeBesideStepsIsTold) {
     run.seconds_a_step = 1.5;
     run.plan.training.checkpoint_every = 10;
-    for (std::uint64_t step = 10; step <= 200; step += 10) add_event("checkpoint", step, {{"seconds", 4.0}});
+    for (std::uint64_t step = 10; step <= 200; step += 10) add_event(EventKind::Checkpoint, step, {{"seconds", 4.0}});
     const Finding finding = found("much-beside-steps");
     EXPECT_THAT(finding.evidence[0], HasSubstr("33 % of the time"));
     EXPECT_EQ(finding.changes[0].settings[0], "training.checkpoint_every=20");
 }
 
 TEST_F(DoctorOfRuns, ARankWithLongerStepsIsNamed) {
-    run.on_rank_1["step_time"] = [](double) { return 1.2; };
+    run.on_rank_1[series::step_time] = [](double) { return 1.2; };
     EXPECT_THAT(found("straggler").title, HasSubstr("Rank 1 is 20 % slower"));
 }
 
@@ -270,7 +272,8 @@ void record_pipeline(MadeUpRun& run, double slower) {
                 ops.push_back({short_name(op.op, false), op.start, op.end});
             const double origin = 1000 + 10 * static_cast<double>(step);
             (rank == 0 ? run.events : run.events_of_rank_1)
-                .push_back({step, origin, "pipeline", "", {{"pp_rank", rank}, {"origin", origin}, {"ops", ops}}});
+                .push_back(
+                    {step, origin, EventKind::Pipeline, "", {{"pp_rank", rank}, {"origin", origin}, {"ops", ops}}});
         }
 }
 
@@ -285,21 +288,22 @@ TEST_F(DoctorOfRuns, ASlowPipelineRankIsNamedByItsOperations) {
 }
 
 TEST_F(DoctorOfRuns, RollbacksAreTold) {
-    add_event("spike", 40, {{"samples", 624}, {"action", "roll_back"}});
+    add_event(EventKind::Spike, 40, {{"samples", 624}, {"action", "roll_back"}});
     EXPECT_THAT(found("bad-batches").title, HasSubstr("sequences 624 to 639"));
-    add_event("rollback", 30, {{"from", 40}, {"to", 30}}, "Rolled back from step 40 to the checkpoint of step 30.");
+    add_event(EventKind::Rollback, 30, {{"from", 40}, {"to", 30}},
+              "Rolled back from step 40 to the checkpoint of step 30.");
     EXPECT_EQ(found("rollbacks").evidence[0], "Rolled back from step 40 to the checkpoint of step 30.");
 }
 
 TEST_F(DoctorOfRuns, HostileRecordsAreOutlived) {
-    add_event("nonfinite", 3, Json::array());
-    add_event("overflow", 4, {{"scale", "large"}});
-    add_event("memory", 2, {{"rank", 0}, {"categories", 7}});
-    add_event("checkpoint", 5, {{"seconds", "many"}});
-    run.value["loss"] = [](double step) { return step > 100 ? std::nan("") : -1e300; };
-    run.value["step_time"] = [](double) { return -1.0; };
+    add_event(EventKind::Nonfinite, 3, Json::array());
+    add_event(EventKind::Overflow, 4, {{"scale", "large"}});
+    add_event(EventKind::Memory, 2, {{"rank", 0}, {"categories", 7}});
+    add_event(EventKind::Checkpoint, 5, {{"seconds", "many"}});
+    run.value[series::loss] = [](double step) { return step > 100 ? std::nan("") : -1e300; };
+    run.value[series::step_time] = [](double) { return -1.0; };
     expect_sound(run.plan, run.examined());
-    put_contents(folder / "run/telemetry/rank-0.rec", "nonsense");
+    put_contents(RunLayout(folder / "run").record(0), "nonsense");
     const auto diagnosis = examine_run(RunFolder(folder / "run"));
     ASSERT_TRUE(diagnosis);
     EXPECT_EQ(item_of(*diagnosis, "nonfinite").verdict, ItemVerdict::Unknown);

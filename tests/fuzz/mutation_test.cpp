@@ -241,9 +241,10 @@ TEST_F(MutationTest, Records) {
         auto writer = TelemetryWriter::open(folder / "rank-0.rec");
         ASSERT_TRUE(writer);
         for (std::uint64_t step = 0; step < 40; ++step) {
-            ASSERT_TRUE(writer->points(step, 1000.0 + static_cast<double>(step), {{"loss", 5.0}, {"grad_norm", 1.0}}));
+            ASSERT_TRUE(writer->points(step, 1000.0 + static_cast<double>(step),
+                                       {{series::loss, 5.0}, {series::grad_norm, 1.0}}));
             if (step % 10 == 0) {
-                ASSERT_TRUE(writer->event({step, 1000, "checkpoint", "saved", Json::object()}));
+                ASSERT_TRUE(writer->event({step, 1000, EventKind::Checkpoint, "saved", Json::object()}));
             }
         }
     }

@@ -52,9 +52,10 @@ TEST_F(GuiTest, TheDoctorLooksAtTheRunThatIsOpen) {
         auto writer = TelemetryWriter::open(run->telemetry_path(0));
         ASSERT_TRUE(writer);
         for (std::uint64_t step = 1; step <= 50; ++step)
-            ASSERT_TRUE(writer->points(step, 1000.0 + static_cast<double>(step),
-                                       {{"loss", 5.0}, {"lr", 1e-3}, {"memory_peak", 1e6}, {"memory", 1e6}}));
-        ASSERT_TRUE(writer->event({40, 1040, "nonfinite", "Step 40: the loss is nan",
+            ASSERT_TRUE(writer->points(
+                step, 1000.0 + static_cast<double>(step),
+                {{series::loss, 5.0}, {series::lr, 1e-3}, {series::memory_peak, 1e6}, {series::memory, 1e6}}));
+        ASSERT_TRUE(writer->event({40, 1040, EventKind::Nonfinite, "Step 40: the loss is nan",
                                    Json{{"layer", "2"}, {"tensor", "the output of layer 2"}, {"pass", "forward"}}}));
     }
     RunState state;

@@ -123,7 +123,7 @@ void recordStep(const RunFolder& run, const Pipeline& pipeline, std::uint64_t st
         ASSERT_TRUE(
             writer->event({step,
                            1e9,
-                           "pipeline",
+                           EventKind::Pipeline,
                            "",
                            {{"pp_rank", rank}, {"origin", 1e9 + 1e-3 * ops[0].start}, {"ops", std::move(list)}}}));
     }

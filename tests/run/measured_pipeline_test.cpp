@@ -18,8 +18,11 @@ Event event_of(const Pipeline& pipeline, int rank, std::uint64_t step, double st
     for (const auto& op : ops)
         list.push_back(
             {short_name(op.op, pipeline.schedule.chunks > 1), op.start - ops[0].start, op.end - ops[0].start});
-    return {
-        step, start, "pipeline", "", {{"pp_rank", rank}, {"origin", start + ops[0].start}, {"ops", std::move(list)}}};
+    return {step,
+            start,
+            EventKind::Pipeline,
+            "",
+            {{"pp_rank", rank}, {"origin", start + ops[0].start}, {"ops", std::move(list)}}};
 }
 
 class MeasuredPipelineTest : public RunTest {

@@ -152,13 +152,12 @@ TEST_F(RunFolderTest, DamagedStateIsASentenceNotACrash) {
     const RunFolder run = make_run();
     for (const char* text :
          {"", "[]", "{}", "{\"status\": 3}", "{\"status\": \"sunk\"}", "{\"status\": \"failed\"", "\xff\xfe"}) {
-        put_contents(run.path() / "run.json", text);
+        put_contents(run.layout().state(), text);
         const auto state = run.state();
         ASSERT_FALSE(state) << text;
         EXPECT_THAT(state.error().message, HasSubstr("run.json"));
     }
-    put_contents(run.path() / "run.json",
-                 R"({"status": "failed", "world_size": 1e300, "started": "now", "reason": 7})");
+    put_contents(run.layout().state(), R"({"status": "failed", "world_size": 1e300, "started": "now", "reason": 7})");
     EXPECT_EQ(run.state()->status, RunStatus::Failed);
 }
 

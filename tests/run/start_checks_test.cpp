@@ -5,6 +5,7 @@
 
 #include "core/plan/parameters.h"
 #include "core/run/start_checks.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {
@@ -41,7 +42,7 @@ TEST_F(StartChecks, CheckpointsThatAreThereNeedNoRoomAgain) {
     plan.training.keep_checkpoints = 3;
     EXPECT_EQ(checkpoint_room(plan, folder / "run"), 4 * one) << "three are kept while the next one is written";
     for (int step : {20, 40, 60}) {
-        std::filesystem::create_directories(folder / fmt::format("run/checkpoints/step-{:08}", step));
+        std::filesystem::create_directories(RunLayout(folder / "run").checkpoint(step));
         EXPECT_EQ(checkpoint_room(plan, folder / "run"), (4 - step / 20) * one);
     }
     plan.training.keep_checkpoints = 1;

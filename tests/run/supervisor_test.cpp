@@ -44,8 +44,8 @@ protected:
         EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child of this process is left";
     }
 
-    std::vector<std::string> event_kinds(const RunFolder& run) {
-        std::vector<std::string> kinds;
+    std::vector<RecordedKind> event_kinds(const RunFolder& run) {
+        std::vector<RecordedKind> kinds;
         const auto batch = TelemetryReader(run.telemetry_path(-1)).poll();
         if (batch) {
             for (const Event& event : batch->events) kinds.push_back(event.kind);
@@ -63,7 +63,7 @@ TEST_F(SupervisorTest, RanksThatEndWellFinishTheRun) {
     EXPECT_EQ(state.world_size, 2);
     EXPECT_GT(state.ended, state.started);
     EXPECT_EQ(run.state()->status, RunStatus::Finished);
-    EXPECT_EQ(event_kinds(run), (std::vector<std::string>{"supervise", "finished"}));
+    EXPECT_EQ(event_kinds(run), (std::vector<RecordedKind>{EventKind::Supervise, EventKind::Finished}));
     EXPECT_FALSE(run.live());
     expect_nobody_left();
 }
@@ -95,7 +95,8 @@ TEST_F(SupervisorTest, StopEndsAfterTheStepWithoutKilling) {
     EXPECT_EQ(state.status, RunStatus::Stopped);
     EXPECT_EQ(state.reason, "stopped when it was asked to");
     EXPECT_LT(seconds, 1.4);
-    EXPECT_EQ(event_kinds(run), (std::vector<std::string>{"supervise", "stop_requested", "stopped"}));
+    EXPECT_EQ(event_kinds(run),
+              (std::vector<RecordedKind>{EventKind::Supervise, EventKind::StopRequested, EventKind::Stopped}));
     EXPECT_FALSE(std::filesystem::exists(run.control_path())) << "an old command must not stop the next run";
     expect_nobody_left();
 }
@@ -106,7 +107,7 @@ TEST_F(SupervisorTest, EventsCarryTheStepAtWhichTheyHappened) {
     const auto record = [&](std::uint64_t step) {
         auto writer = TelemetryWriter::open(run.telemetry_path(0));
         ASSERT_TRUE(writer) << writer.error().message;
-        ASSERT_TRUE(writer->points(step, 1, {{"loss", 3}}));
+        ASSERT_TRUE(writer->points(step, 1, {{series::loss, 3}}));
     };
     record(57);  // of the start before
     stopped_at_work(run, [&] {
@@ -174,7 +175,7 @@ TEST_F(SupervisorTest, CrashNamesTheRankItsLastWordsAndTheCure) {
                 HasSubstr("first line / plimsoll-worker: rank 1: std::bad_alloc; it ran out of memory: make "
                           "layout.micro_batch smaller"));
     EXPECT_EQ(run.state()->reason, state.reason);
-    EXPECT_EQ(event_kinds(run), (std::vector<std::string>{"supervise", "failed"}));
+    EXPECT_EQ(event_kinds(run), (std::vector<RecordedKind>{EventKind::Supervise, EventKind::Failed}));
     expect_nobody_left();
 }
 
@@ -243,12 +244,12 @@ TEST_F(SupervisorTest, RunThatIsLiveIsRefusedAndLeftAlone) {
     const RunFolder run = make_run();
     const auto lock = RunLock::take(run.lock_path());
     ASSERT_TRUE(lock);
-    const std::string before = contents_of(run.path() / "run.json");
+    const std::string before = contents_of(run.layout().state());
     const auto state = supervise(run, {});
     ASSERT_FALSE(state);
     EXPECT_EQ(state.error().kind, Error::Kind::BadInput);
     EXPECT_THAT(state.error().message, HasSubstr("in use by a live run"));
-    EXPECT_EQ(contents_of(run.path() / "run.json"), before);
+    EXPECT_EQ(contents_of(run.layout().state()), before);
 }
 
 TEST_F(SupervisorTest, WhatCannotStartSaysWhyInTheRunToo) {

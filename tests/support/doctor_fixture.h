@@ -14,6 +14,7 @@
 #include "core/plan/plan_io.h"
 #include "core/plan/settings.h"
 #include "core/plan/starting_plan.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/temp_folder.h"
 
@@ -91,23 +92,23 @@ public:
         state.world_size = 2;
         state.started = 1000;
         state.ended = 1300;
-        value["loss"] = [](double step) { return 1.5 + 4 * std::exp(-step / 40); };
-        value["lr"] = [](double step) { return 3e-3 * std::min(step / 20, 1.0); };
-        value["grad_norm"] = [](double step) { return 0.8 + 0.1 * std::sin(step); };
-        value["tokens_per_second"] = [](double step) { return 1e4 + 50 * std::sin(3 * step); };
-        value["step_time"] = [](double step) { return 1 + 0.005 * std::sin(3 * step); };
-        value["data_time"] = [](double) { return 2e-3; };
-        value["wait_time"] = [](double step) { return 0.05 + 0.005 * std::sin(3 * step); };
-        value["memory_peak"] = value["memory"] = [](double) { return 5e7; };
-        value["loss_scale"] = [](double) { return 1.0; };
+        value[series::loss] = [](double step) { return 1.5 + 4 * std::exp(-step / 40); };
+        value[series::lr] = [](double step) { return 3e-3 * std::min(step / 20, 1.0); };
+        value[series::grad_norm] = [](double step) { return 0.8 + 0.1 * std::sin(step); };
+        value[series::tokens_per_second] = [](double step) { return 1e4 + 50 * std::sin(3 * step); };
+        value[series::step_time] = [](double step) { return 1 + 0.005 * std::sin(3 * step); };
+        value[series::data_time] = [](double) { return 2e-3; };
+        value[series::wait_time] = [](double step) { return 0.05 + 0.005 * std::sin(3 * step); };
+        value[series::memory_peak] = value[series::memory] = [](double) { return 5e7; };
+        value[series::loss_scale] = [](double) { return 1.0; };
         for (const char* layer : {"embed", "0", "1", "2", "3", "head"}) layers[layer] = [](double) { return 0.3; };
     }
 
     /// Writes it all, in place of what was there.
     RunFolder write() {
-        std::filesystem::remove_all(path_ / "telemetry");
-        std::filesystem::create_directories(path_ / "telemetry");
-        EXPECT_TRUE(save_plan(path_ / "plan.json", plan));
+        std::filesystem::remove_all(RunLayout(path_).records());
+        std::filesystem::create_directories(RunLayout(path_).records());
+        EXPECT_TRUE(save_plan(RunLayout(path_).plan(), plan));
         const RunFolder run(path_);
         EXPECT_TRUE(run.write_state(state));
         for (int rank = 0; rank < 2; ++rank) {
@@ -124,8 +125,10 @@ public:
                         points.emplace_back(name, of(step));
                 }
                 if (rank == 0 && (step == 1 || step % 10 == 0))
-                    for (const auto& [name, of] : layers) points.emplace_back("grad_norm/" + name, of(step));
-                if (rank == 0 && step % 20 == 0 && validation) points.emplace_back("validation_loss", validation(step));
+                    for (const auto& [name, of] : layers)
+                        points.emplace_back(series::layer_norm_prefix + name, of(step));
+                if (rank == 0 && step % 20 == 0 && validation)
+                    points.emplace_back(series::validation_loss, validation(step));
                 EXPECT_TRUE(writer->points(static_cast<std::uint64_t>(step), 1000 + step * seconds_a_step, points));
             }
             for (const Event& event : rank == 0 ? events : events_of_rank_1) EXPECT_TRUE(writer->event(event));

@@ -18,6 +18,7 @@
 #include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::testing {
 
@@ -87,7 +88,7 @@ std::filesystem::path write_corpus(const std::filesystem::path& folder) {
 
 void write_plan(const std::filesystem::path& run, const Plan& plan) {
     std::filesystem::create_directories(run);
-    or_fail(save_plan(run / "plan.json", plan));
+    or_fail(save_plan(RunLayout(run).plan(), plan));
 }
 
 Child::Child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
@@ -187,7 +188,7 @@ Store::~Store() {
 }
 
 Ranks::Ranks(const std::filesystem::path& run, int world_size, const std::vector<std::string>& arguments) {
-    std::filesystem::create_directories(run / "logs");
+    std::filesystem::create_directories(RunLayout(run).logs());
     for (int rank = 0; rank < world_size; ++rank) {
         const Environment environment{{"RANK", std::to_string(rank)},
                                       {"LOCAL_RANK", std::to_string(rank)},
@@ -196,8 +197,8 @@ Ranks::Ranks(const std::filesystem::path& run, int world_size, const std::vector
                                       {"MASTER_PORT", std::to_string(store_.port())},
                                       {"PLIMSOLL_RUN", run.string()}};
         children_.push_back(std::make_unique<Child>(worker_program(), arguments, environment,
-                                                    run / "logs" / fmt::format("rank-{}.out", rank),
-                                                    run / "logs" / fmt::format("rank-{}.err", rank)));
+                                                    RunLayout(run).logs() / fmt::format("rank-{}.out", rank),
+                                                    RunLayout(run).logs() / fmt::format("rank-{}.err", rank)));
     }
 }
 
@@ -220,7 +221,7 @@ void train(const std::filesystem::path& run, const Plan& plan) {
 SeriesStore recorded(const std::filesystem::path& run, int world_size) {
     SeriesStore store;
     for (int rank = 0; rank < world_size; ++rank) {
-        TelemetryReader reader(run / "telemetry" / fmt::format("rank-{}.rec", rank));
+        TelemetryReader reader(RunLayout(run).record(rank));
         const auto batch = reader.poll();
         if (batch) {
             store.apply(*batch, rank);
@@ -239,7 +240,7 @@ std::vector<double> values(const SeriesStore& store, const std::string& series) 
     return values;
 }
 
-std::vector<Event> events_of(const SeriesStore& store, const std::string& kind) {
+std::vector<Event> events_of(const SeriesStore& store, EventKind kind) {
     std::vector<Event> events;
     for (const Event& event : store.events()) {
         if (event.kind == kind) events.push_back(event);
@@ -275,9 +276,7 @@ std::map<std::string, std::vector<float>> tensors_of(const std::filesystem::path
     return tensors;
 }
 
-std::filesystem::path checkpoint(const std::filesystem::path& run, int step) {
-    return run / "checkpoints" / fmt::format("step-{:08}", step);
-}
+std::filesystem::path checkpoint(const std::filesystem::path& run, int step) { return RunLayout(run).checkpoint(step); }
 
 std::string bytes_of(const std::filesystem::path& file) {
     const auto bytes = read_file(file);

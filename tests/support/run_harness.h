@@ -94,7 +94,7 @@ void train(const std::filesystem::path& run, const Plan& plan);
 
 SeriesStore recorded(const std::filesystem::path& run, int world_size = 1);
 std::vector<double> values(const SeriesStore& store, const std::string& series);
-std::vector<Event> events_of(const SeriesStore& store, const std::string& kind);
+std::vector<Event> events_of(const SeriesStore& store, EventKind kind);
 /// Waits until `series` holds that many points (or the run ends without them: false).
 bool wait_for_points(const std::filesystem::path& run, const std::string& series, std::size_t count);
 

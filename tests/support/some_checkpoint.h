@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/safetensors_header.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "tests/support/temp_folder.h"
 
 namespace plimsoll {

@@ -17,10 +17,10 @@ TEST(LastRecordedStep, IsThatOfTheLastPoints) {
     EXPECT_EQ(last_recorded_step(path), 0U) << "not there";
     auto writer = TelemetryWriter::open(path);
     EXPECT_EQ(last_recorded_step(path), 0U) << "empty";
-    ASSERT_TRUE(writer->points(7, 1, {{"loss", 3}}));
-    ASSERT_TRUE(writer->event({900, 1, "sample", "an event is no step", Json::object()}));
+    ASSERT_TRUE(writer->points(7, 1, {{series::loss, 3}}));
+    ASSERT_TRUE(writer->event({900, 1, EventKind::Sample, "an event is no step", Json::object()}));
     EXPECT_EQ(last_recorded_step(path), 7U);
-    ASSERT_TRUE(writer->points(3, 1, {{"loss", 3}}));
+    ASSERT_TRUE(writer->points(3, 1, {{series::loss, 3}}));
     EXPECT_EQ(last_recorded_step(path), 3U) << "a resumed run stands where it is, not where it was";
     std::ofstream(path, std::ios::binary | std::ios::app) << "torn";
     EXPECT_EQ(last_recorded_step(path), 3U);
@@ -30,11 +30,11 @@ TEST(LastRecordedStep, OfALongRunIsFoundFromItsTail) {
     const TempFolder folder;
     const auto path = folder / "rank-0.rec";
     auto writer = TelemetryWriter::open(path);
-    ASSERT_TRUE(writer->points(1, 1, {{"loss", 3}}));
+    ASSERT_TRUE(writer->points(1, 1, {{series::loss, 3}}));
     // Events large enough that the tail begins inside one of them, at each of several places.
     for (std::uint64_t step = 2; step < 8; ++step) {
-        ASSERT_TRUE(writer->points(step, 1, {{"loss", 3}}));
-        ASSERT_TRUE(writer->event({step, 1, "sample", std::string(900'000 + step, 'x'), Json::object()}));
+        ASSERT_TRUE(writer->points(step, 1, {{series::loss, 3}}));
+        ASSERT_TRUE(writer->event({step, 1, EventKind::Sample, std::string(900'000 + step, 'x'), Json::object()}));
         EXPECT_EQ(last_recorded_step(path), step);
     }
     EXPECT_GT(std::filesystem::file_size(path), 5'000'000U);

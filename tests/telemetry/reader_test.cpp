@@ -19,14 +19,14 @@ std::string recorded(const TempFolder& folder, std::uint64_t steps, std::vector<
     std::filesystem::remove(path);
     auto writer = TelemetryWriter::open(path);
     for (std::uint64_t step = first; step < first + steps; ++step) {
-        EXPECT_TRUE(writer->points(step, 1.0, {{"loss", static_cast<double>(step)}, {"lr", 0.5}}));
+        EXPECT_TRUE(writer->points(step, 1.0, {{series::loss, static_cast<double>(step)}, {series::lr, 0.5}}));
         if (ends) ends->push_back(std::filesystem::file_size(path));
     }
     return contents_of(path);
 }
 
 std::size_t losses(const TelemetryBatch& batch) {
-    return batch.points.contains("loss") ? batch.points.at("loss").size() : 0;
+    return batch.points.contains(series::loss) ? batch.points.at(series::loss).size() : 0;
 }
 
 TEST(TelemetryReader, FileThatIsNotThereYetIsAnEmptyBatch) {
@@ -35,7 +35,7 @@ TEST(TelemetryReader, FileThatIsNotThereYetIsAnEmptyBatch) {
     EXPECT_TRUE(reader.poll()->empty());
     EXPECT_TRUE(reader.at_end());
     auto writer = TelemetryWriter::open(folder / "later.rec");
-    ASSERT_TRUE(writer->points(1, 1, {{"loss", 3}}));
+    ASSERT_TRUE(writer->points(1, 1, {{series::loss, 3}}));
     EXPECT_EQ(losses(*reader.poll()), 1U);
     EXPECT_TRUE(reader.poll()->empty());
 }
@@ -52,7 +52,7 @@ TEST(TelemetryReader, GetsEveryRecordOnceHoweverTheFileGrows) {
         const auto batch = reader.poll();
         ASSERT_TRUE(batch);
         for (std::size_t i = 0; i < losses(*batch); ++i) {
-            EXPECT_EQ(batch->points.at("loss")[i].step, next);
+            EXPECT_EQ(batch->points.at(series::loss)[i].step, next);
             EXPECT_EQ(size, ends[next]) << "as soon as it is whole";
             ++next;
         }
@@ -90,7 +90,7 @@ TEST(TelemetryReader, OneFlippedByteCostsOneRecordAtMost) {
         EXPECT_EQ(losses(*batch), 7U) << "flipped at " << at;
         if (at < ends[6]) {  // in the last record a wrong length looks like a torn tail
             EXPECT_EQ(reader.damaged(), 1U) << "flipped at " << at;
-            EXPECT_EQ(batch->points.at("loss").back().step, 7U);
+            EXPECT_EQ(batch->points.at(series::loss).back().step, 7U);
         }
     }
 }
@@ -126,7 +126,7 @@ TEST(TelemetryReader, WriterThatContinuesADamagedFileIsSeen) {
     EXPECT_EQ(losses(*reader.poll()), 3U);
     auto writer = TelemetryWriter::open(folder / "r.rec");
     EXPECT_EQ(std::filesystem::file_size(folder / "r.rec"), bytes.size());
-    for (std::uint64_t step = 3; step < 9; ++step) ASSERT_TRUE(writer->points(step, 1, {{"loss", 1}}));
+    for (std::uint64_t step = 3; step < 9; ++step) ASSERT_TRUE(writer->points(step, 1, {{series::loss, 1}}));
     EXPECT_EQ(losses(*reader.poll()), 6U);
 }
 
@@ -183,7 +183,7 @@ TEST(TelemetryReader, WellFormedFramesWithNonsenseInsideDoNoHarm) {
     ASSERT_TRUE(batch);
     EXPECT_TRUE(batch->points.empty());
     ASSERT_EQ(batch->events.size(), 1U);
-    EXPECT_EQ(batch->events[0].kind, "");
+    EXPECT_EQ(batch->events[0].kind, RecordedKind());
     EXPECT_EQ(batch->events[0].details["kind"], 3);
 }
 
@@ -219,7 +219,7 @@ TEST(TelemetryReader, HugeBacklogComesPieceByPiece) {
     const auto path = folder / "backlog.rec";
     auto writer = TelemetryWriter::open(path);
     std::vector<std::pair<std::string, double>> layers;
-    for (int i = 0; i < 1000; ++i) layers.emplace_back("grad_norm/" + std::to_string(i), 1.0);
+    for (int i = 0; i < 1000; ++i) layers.emplace_back(series::layer_norm_prefix + std::to_string(i), 1.0);
     for (std::uint64_t step = 0; step < 600; ++step) ASSERT_TRUE(writer->points(step, 1, layers));
     TelemetryReader reader(path);
     std::size_t points = 0;
@@ -264,24 +264,24 @@ TEST(TelemetryReader, ForkTakesBackTheStepsOfTheAbandonedBranch) {
     const TempFolder folder;
     const auto path = folder / "fork.rec";
     auto writer = TelemetryWriter::open(path);
-    for (std::uint64_t step = 1; step <= 10; ++step) ASSERT_TRUE(writer->points(step, 1, {{"loss", 1}}));
-    ASSERT_TRUE(writer->points(10, 1, {{"validation_loss", 1}}));
-    for (std::uint64_t step = 6; step <= 8; ++step) ASSERT_TRUE(writer->points(step, 2, {{"loss", 2}}));
+    for (std::uint64_t step = 1; step <= 10; ++step) ASSERT_TRUE(writer->points(step, 1, {{series::loss, 1}}));
+    ASSERT_TRUE(writer->points(10, 1, {{series::validation_loss, 1}}));
+    for (std::uint64_t step = 6; step <= 8; ++step) ASSERT_TRUE(writer->points(step, 2, {{series::loss, 2}}));
     TelemetryReader reader(path);
     const auto batch = reader.poll();
     EXPECT_EQ(batch->fork, 6U);
-    EXPECT_FALSE(batch->points.contains("validation_loss"));
-    const auto& loss = batch->points.at("loss");
+    EXPECT_FALSE(batch->points.contains(series::validation_loss));
+    const auto& loss = batch->points.at(series::loss);
     ASSERT_EQ(loss.size(), 8U);
     for (std::size_t i = 0; i < 8; ++i) {
         EXPECT_EQ(loss[i].step, i + 1);
         EXPECT_EQ(loss[i].value, i < 5 ? 1 : 2);
     }
-    ASSERT_TRUE(writer->points(3, 3, {{"loss", 3}}));
+    ASSERT_TRUE(writer->points(3, 3, {{series::loss, 3}}));
     const auto second = reader.poll();
     EXPECT_EQ(second->fork, 3U);
     EXPECT_EQ(losses(*second), 1U);
-    ASSERT_TRUE(writer->points(4, 3, {{"loss", 3}}));
+    ASSERT_TRUE(writer->points(4, 3, {{series::loss, 3}}));
     EXPECT_FALSE(reader.poll()->fork);
 }
 

@@ -12,16 +12,16 @@ namespace {
 TEST(SeriesStore, RanksOfARunStayApart) {
     SeriesStore store;
     TelemetryBatch batch;
-    batch.units["memory"] = "B";
-    batch.points["memory"] = {{1, 0, 100}};
+    batch.units[series::memory] = "B";
+    batch.points[series::memory] = {{1, 0, 100}};
     store.apply(batch, 0);
-    batch.points["memory"] = {{1, 0, 200}};
+    batch.points[series::memory] = {{1, 0, 200}};
     store.apply(batch, 1);
-    EXPECT_EQ(store.find("memory")->value(0), 100);
+    EXPECT_EQ(store.find(series::memory)->value(0), 100);
     EXPECT_EQ(store.find("memory@1")->value(0), 200);
     EXPECT_EQ(store.find("memory@2"), nullptr);
     EXPECT_EQ(store.unit("memory@1"), "B");
-    EXPECT_EQ(store.unit("loss"), "");
+    EXPECT_EQ(store.unit(series::loss), "");
 }
 
 TEST(SeriesStore, ResumedRunCutsEverySeriesOfItsRankAndNoOther) {
@@ -29,18 +29,18 @@ TEST(SeriesStore, ResumedRunCutsEverySeriesOfItsRankAndNoOther) {
     auto writer = TelemetryWriter::open(folder / "rank-0.rec");
     TelemetryReader reader(folder / "rank-0.rec");
     SeriesStore store;
-    for (std::uint64_t step = 1; step <= 100; ++step) ASSERT_TRUE(writer->points(step, 1, {{"loss", 1}}));
-    ASSERT_TRUE(writer->points(100, 1, {{"validation_loss", 1}}));
+    for (std::uint64_t step = 1; step <= 100; ++step) ASSERT_TRUE(writer->points(step, 1, {{series::loss, 1}}));
+    ASSERT_TRUE(writer->points(100, 1, {{series::validation_loss, 1}}));
     store.apply(*reader.poll(), 0);
     TelemetryBatch other;
-    other.points["step_time"] = {{100, 1, 0.5}};
+    other.points[series::step_time] = {{100, 1, 0.5}};
     store.apply(other, 1);
 
-    ASSERT_TRUE(writer->points(51, 2, {{"loss", 2}}));
+    ASSERT_TRUE(writer->points(51, 2, {{series::loss, 2}}));
     store.apply(*reader.poll(), 0);
-    EXPECT_EQ(store.find("loss")->size(), 51U);
-    EXPECT_EQ(store.find("loss")->value(50), 2);
-    EXPECT_EQ(store.find("validation_loss")->size(), 0U);
+    EXPECT_EQ(store.find(series::loss)->size(), 51U);
+    EXPECT_EQ(store.find(series::loss)->value(50), 2);
+    EXPECT_EQ(store.find(series::validation_loss)->size(), 0U);
     EXPECT_EQ(store.find("step_time@1")->size(), 1U);
     EXPECT_EQ(store.last_step(), 100U);
 }
@@ -48,26 +48,26 @@ TEST(SeriesStore, ResumedRunCutsEverySeriesOfItsRankAndNoOther) {
 TEST(SeriesStore, EventsOfSeveralFilesAreInOrderOfTime) {
     SeriesStore store;
     TelemetryBatch batch;
-    batch.events = {{1, 10, "start", "", {}}, {5, 30, "end", "", {}}};
+    batch.events = {{1, 10, EventKind::Start, "", {}}, {5, 30, EventKind::End, "", {}}};
     store.apply(batch, 0);
-    batch.events = {{0, 5, "supervisor", "", {}}, {0, 20, "stop", "", {}}};
+    batch.events = {{0, 5, EventKind::Supervise, "", {}}, {0, 20, EventKind::Stop, "", {}}};
     store.apply(batch, -1);
     std::string order;
-    for (const Event& event : store.events()) order += event.kind + " ";
-    EXPECT_EQ(order, "supervisor start stop end ");
+    for (const Event& event : store.events()) order += event.kind.name() + " ";
+    EXPECT_EQ(order, "supervise start stop end ");
 }
 
 TEST(SeriesStore, ReplacedFileTakesItsOldPointsAndEventsAway) {
     SeriesStore store;
     TelemetryBatch batch;
-    batch.points["loss"] = {{1, 1, 1}};
-    batch.events = {{1, 1, "start", "", {}}};
+    batch.points[series::loss] = {{1, 1, 1}};
+    batch.events = {{1, 1, EventKind::Start, "", {}}};
     store.apply(batch, 0);
     store.apply(batch, 1);
     TelemetryBatch anew;
     anew.replaced = true;
     store.apply(anew, 0);
-    EXPECT_EQ(store.find("loss"), nullptr);
+    EXPECT_EQ(store.find(series::loss), nullptr);
     EXPECT_EQ(store.find("loss@1")->size(), 1U);
     EXPECT_EQ(store.events().size(), 1U);
 }

@@ -20,7 +20,7 @@ TEST(TelemetryWriter, FileHasTheDocumentedBytes) {
     const TempFolder folder;
     auto writer = TelemetryWriter::open(folder / "rank-0.rec");
     ASSERT_TRUE(writer);
-    ASSERT_TRUE(writer->points(7, 2.0, {{"loss", 1.0}}));
+    ASSERT_TRUE(writer->points(7, 2.0, {{series::loss, 1.0}}));
     const std::string bytes = contents_of(folder / "rank-0.rec");
     ASSERT_EQ(bytes.size(), 8U + 8 + 11 + 8 + 29);
     EXPECT_EQ(bytes.substr(0, 8), "PLMSREC1");
@@ -36,21 +36,21 @@ TEST(TelemetryWriter, ContinuedFileKeepsItsSeriesAndPoints) {
     const auto path = folder / "r.rec";
     {
         auto writer = TelemetryWriter::open(path);
-        ASSERT_TRUE(writer->points(1, 1, {{"loss", 3}, {"lr", 0.1}}));
+        ASSERT_TRUE(writer->points(1, 1, {{series::loss, 3}, {series::lr, 0.1}}));
     }
     {
         auto writer = TelemetryWriter::open(path);
-        ASSERT_TRUE(writer->points(2, 2, {{"memory", 5}, {"lr", 0.2}}));
+        ASSERT_TRUE(writer->points(2, 2, {{series::memory, 5}, {series::lr, 0.2}}));
     }
     TelemetryReader reader(path);
     const auto batch = reader.poll();
     ASSERT_TRUE(batch);
-    EXPECT_EQ(batch->points.at("loss").size(), 1U);
-    ASSERT_EQ(batch->points.at("lr").size(), 2U);
-    EXPECT_EQ(batch->points.at("lr")[1].value, 0.2);
-    EXPECT_EQ(batch->points.at("memory")[0].value, 5);
-    EXPECT_EQ(reader.units().at("memory"), "B");
-    EXPECT_EQ(reader.units().at("loss"), "");
+    EXPECT_EQ(batch->points.at(series::loss).size(), 1U);
+    ASSERT_EQ(batch->points.at(series::lr).size(), 2U);
+    EXPECT_EQ(batch->points.at(series::lr)[1].value, 0.2);
+    EXPECT_EQ(batch->points.at(series::memory)[0].value, 5);
+    EXPECT_EQ(reader.units().at(series::memory), "B");
+    EXPECT_EQ(reader.units().at(series::loss), "");
 }
 
 TEST(TelemetryWriter, TornTailIsCutAtEveryByteOffset) {
@@ -58,9 +58,9 @@ TEST(TelemetryWriter, TornTailIsCutAtEveryByteOffset) {
     const auto whole = folder / "whole.rec";
     {
         auto writer = TelemetryWriter::open(whole);
-        ASSERT_TRUE(writer->points(1, 1, {{"loss", 3}}));
-        ASSERT_TRUE(writer->event({1, 1, "sample", "In the beginning", {}}));
-        ASSERT_TRUE(writer->points(2, 2, {{"loss", 2}, {"lr", 0.2}}));
+        ASSERT_TRUE(writer->points(1, 1, {{series::loss, 3}}));
+        ASSERT_TRUE(writer->event({1, 1, EventKind::Sample, "In the beginning", {}}));
+        ASSERT_TRUE(writer->points(2, 2, {{series::loss, 2}, {series::lr, 0.2}}));
     }
     const std::string bytes = contents_of(whole);
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
@@ -72,14 +72,14 @@ TEST(TelemetryWriter, TornTailIsCutAtEveryByteOffset) {
                 ADD_FAILURE() << "cut at " << cut << ": " << writer.error().message;
                 continue;
             }
-            ASSERT_TRUE(writer->points(3, 3, {{"loss", 1}}));
+            ASSERT_TRUE(writer->points(3, 3, {{series::loss, 1}}));
         }
         TelemetryReader reader(path);
         const auto batch = reader.poll();
         ASSERT_TRUE(batch) << batch.error().message;
         EXPECT_EQ(reader.damaged(), 0U) << "cut at " << cut;
-        EXPECT_EQ(batch->points.at("loss").back().step, 3U) << "cut at " << cut;
-        EXPECT_EQ(batch->points.at("loss").back().value, 1) << "cut at " << cut;
+        EXPECT_EQ(batch->points.at(series::loss).back().step, 3U) << "cut at " << cut;
+        EXPECT_EQ(batch->points.at(series::loss).back().value, 1) << "cut at " << cut;
     }
 }
 
@@ -90,7 +90,7 @@ TEST(TelemetryWriter, KilledProcessLeavesWholeRecordsOnly) {
     if (child == 0) {
         auto writer = TelemetryWriter::open(path);
         for (std::uint64_t step = 0;; ++step) {
-            if (!writer->points(step, 0, {{"loss", static_cast<double>(step)}})) ::_exit(1);
+            if (!writer->points(step, 0, {{series::loss, static_cast<double>(step)}})) ::_exit(1);
         }
     }
     ::usleep(30'000);
@@ -103,8 +103,8 @@ TEST(TelemetryWriter, KilledProcessLeavesWholeRecordsOnly) {
     do {
         const auto batch = reader.poll();
         ASSERT_TRUE(batch);
-        if (!batch->points.contains("loss")) continue;
-        for (const Point& point : batch->points.at("loss")) {
+        if (!batch->points.contains(series::loss)) continue;
+        for (const Point& point : batch->points.at(series::loss)) {
             ASSERT_EQ(point.step, next);
             ASSERT_EQ(point.value, static_cast<double>(next++));
         }
@@ -117,7 +117,7 @@ TEST(TelemetryWriter, FullDiskIsAnErrorThatLeavesNoHalfRecord) {
     const TempFolder folder;
     const auto path = folder / "full.rec";
     auto writer = TelemetryWriter::open(path);
-    ASSERT_TRUE(writer->points(1, 1, {{"loss", 3}}));
+    ASSERT_TRUE(writer->points(1, 1, {{series::loss, 3}}));
     const auto size = std::filesystem::file_size(path);
     // A file size limit in the middle of the next record acts as the full disk: write(2) comes back short.
     rlimit old{};
@@ -125,18 +125,18 @@ TEST(TelemetryWriter, FullDiskIsAnErrorThatLeavesNoHalfRecord) {
     const rlimit tight{size + 20, old.rlim_max};
     ::signal(SIGXFSZ, SIG_IGN);
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-    const auto written = writer->points(2, 2, {{"loss", 2}, {"lr", 1}});
+    const auto written = writer->points(2, 2, {{series::loss, 2}, {series::lr, 1}});
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().kind, Error::Kind::Failed);
     EXPECT_NE(written.error().message.find("free some room"), std::string::npos) << written.error().message;
     EXPECT_EQ(std::filesystem::file_size(path), size);
     // The room is back: the series that failed to be defined is defined now.
-    ASSERT_TRUE(writer->points(3, 3, {{"loss", 1}, {"lr", 1}}));
+    ASSERT_TRUE(writer->points(3, 3, {{series::loss, 1}, {series::lr, 1}}));
     TelemetryReader reader(path);
     const auto batch = reader.poll();
-    EXPECT_EQ(batch->points.at("loss").size(), 2U);
-    EXPECT_EQ(batch->points.at("lr").at(0).step, 3U);
+    EXPECT_EQ(batch->points.at(series::loss).size(), 2U);
+    EXPECT_EQ(batch->points.at(series::lr).at(0).step, 3U);
 }
 
 TEST(TelemetryWriter, DeviceThatIsFullIsRefused) {
@@ -168,10 +168,10 @@ TEST(TelemetryWriter, TooMuchForOneRecordIsAnErrorAndTheFileStaysGood) {
     auto writer = TelemetryWriter::open(folder / "r.rec");
     EXPECT_FALSE(writer->points(1, 1, {{std::string(300, 'x'), 1}}));
     EXPECT_FALSE(writer->points(1, 1, {{"", 1}}));
-    EXPECT_FALSE(writer->event({1, 1, "sample", std::string(2 * MiB, 'x'), {}}));
-    ASSERT_TRUE(writer->points(1, 1, {{"loss", 1}}));
+    EXPECT_FALSE(writer->event({1, 1, EventKind::Sample, std::string(2 * MiB, 'x'), {}}));
+    ASSERT_TRUE(writer->points(1, 1, {{series::loss, 1}}));
     TelemetryReader reader(folder / "r.rec");
-    EXPECT_EQ(reader.poll()->points.at("loss").size(), 1U);
+    EXPECT_EQ(reader.poll()->points.at(series::loss).size(), 1U);
     EXPECT_EQ(reader.damaged(), 0U);
 }
 
@@ -179,24 +179,26 @@ TEST(TelemetryWriter, NanAndInfinitiesAreRecordedAsTheyAre) {
     const TempFolder folder;
     auto writer = TelemetryWriter::open(folder / "r.rec");
     const double infinity = std::numeric_limits<double>::infinity();
-    ASSERT_TRUE(writer->points(1, 1, {{"loss", std::nan("")}, {"lr", infinity}, {"grad_norm", -infinity}}));
+    ASSERT_TRUE(
+        writer->points(1, 1, {{series::loss, std::nan("")}, {series::lr, infinity}, {series::grad_norm, -infinity}}));
     TelemetryReader reader(folder / "r.rec");
     const auto batch = reader.poll();
-    EXPECT_TRUE(std::isnan(batch->points.at("loss")[0].value));
-    EXPECT_EQ(batch->points.at("lr")[0].value, infinity);
-    EXPECT_EQ(batch->points.at("grad_norm")[0].value, -infinity);
+    EXPECT_TRUE(std::isnan(batch->points.at(series::loss)[0].value));
+    EXPECT_EQ(batch->points.at(series::lr)[0].value, infinity);
+    EXPECT_EQ(batch->points.at(series::grad_norm)[0].value, -infinity);
 }
 
 TEST(TelemetryWriter, EventTextThatIsNotUtf8IsMended) {
     const TempFolder folder;
     auto writer = TelemetryWriter::open(folder / "r.rec");
-    ASSERT_TRUE(writer->event({5, 1.5, "sample", "In the \xff beginning", Json{{"bytes", 12}, {"kind", "x"}}}));
+    ASSERT_TRUE(
+        writer->event({5, 1.5, EventKind::Sample, "In the \xff beginning", Json{{"bytes", 12}, {"kind", "x"}}}));
     TelemetryReader reader(folder / "r.rec");
     const auto batch = reader.poll();
     ASSERT_EQ(batch->events.size(), 1U);
     EXPECT_EQ(batch->events[0].step, 5U);
     EXPECT_EQ(batch->events[0].time, 1.5);
-    EXPECT_EQ(batch->events[0].kind, "sample");
+    EXPECT_EQ(batch->events[0].kind, EventKind::Sample);
     EXPECT_EQ(batch->events[0].sentence, "In the \xef\xbf\xbd beginning");
     EXPECT_EQ(batch->events[0].details.dump(), R"({"bytes":12})");
 }

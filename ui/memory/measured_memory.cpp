@@ -7,6 +7,9 @@
 #include <QLocale>
 
 #include "core/base/json.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "ui/common/value_format.h"
 #include "ui/run/run_model.h"
 
@@ -20,19 +23,12 @@ struct Measured {
 
 constexpr double same = 0.0005;
 
-Bytes number(const Json& details, const char* key) {
-    const auto found = details.find(key);
-    return found != details.end() && found->is_number_integer() ? std::max<Bytes>(found->get<Bytes>(), 0) : 0;
-}
-
 /// Nothing where a kind is missing, as in an event of another version.
-std::optional<MeasuredMemory::Kinds> kindsOf(const Json& details) {
-    const auto all = details.find("categories");
-    if (all == details.end() || !all->is_object()) return std::nullopt;
+std::optional<MeasuredMemory::Kinds> kindsOf(const NamedBytes& categories) {
     MeasuredMemory::Kinds kinds{};
     bool any = false;
     for (std::size_t c = 0; c < kinds.size(); ++c) {
-        kinds[c] = number(*all, std::string(category_names[c]).c_str());
+        kinds[c] = bytes_of(categories, category_names[c]);
         any = any || kinds[c] > 0;
     }
     return any ? std::optional(kinds) : std::nullopt;
@@ -42,14 +38,14 @@ std::optional<MeasuredMemory::Kinds> kindsOf(const Json& details) {
 std::optional<MeasuredMemory> fromEvents(const RunModel& run) {
     std::optional<MeasuredMemory> best;
     for (const Event& event : run.events()) {
-        if (event.kind != "memory" || !event.details.is_object()) continue;
-        const Bytes peak = number(event.details, "peak");
-        if (peak <= 0 || (best && peak <= best->measured)) continue;
+        if (event.kind != EventKind::Memory) continue;
+        const auto recorded = MemoryEvent::from_json(event.details);
+        if (!recorded || (best && recorded->peak <= best->measured)) continue;
         best = MeasuredMemory{};
-        best->rank = static_cast<int>(std::min<Bytes>(number(event.details, "rank"), 1 << 20));
+        best->rank = static_cast<int>(std::min<std::int64_t>(recorded->rank, max_ranks));
         best->step = event.step;
-        best->measured = peak;
-        best->by_kind = kindsOf(event.details);
+        best->measured = recorded->peak;
+        best->by_kind = kindsOf(recorded->categories);
     }
     return best;
 }

@@ -3,19 +3,10 @@
 
 #include <QLocale>
 
+#include "core/telemetry/contract/event_kind.h"
 #include "ui/run/run_words.h"
 
 namespace plimsoll::ui {
-
-namespace {
-
-// Samples have their own place; the supervisor's start and end are told better by rank 0.
-bool isListed(const std::string& kind) {
-    return kind != "sample" && kind != "supervise" && kind != "finished" && kind != "stopped" && kind != "pipeline" &&
-           kind != "memory";
-}
-
-}  // namespace
 
 void EventListModel::setEvents(const std::vector<Event>& events) {
     const double first = events.empty() ? 0 : events.front().time;
@@ -27,9 +18,8 @@ void EventListModel::setEvents(const std::vector<Event>& events) {
 
     std::vector<Row> rows;
     for (auto event = events.rbegin(); event != events.rend() && rows.size() < shownAtMost; ++event) {
-        if (!isListed(event->kind)) continue;
-        rows.push_back(
-            {event->step, event->time, QString::fromStdString(event->kind), QString::fromStdString(event->sentence)});
+        if (!event->kind.listed()) continue;
+        rows.push_back({event->step, event->time, event->kind, QString::fromStdString(event->sentence)});
     }
     // The usual case, some new ones on top, keeps selection and scroll position.
     std::size_t added = 0;
@@ -65,9 +55,9 @@ QVariant EventListModel::data(const QModelIndex& index, int role) const {
         case StepRole:
             return qulonglong(row.step);
         case KindRole:
-            return row.kind;
+            return QString::fromStdString(row.kind.name());
         case SeriousRole:
-            return eventTone(row.kind.toStdString()) == EventTone::Bad;
+            return row.kind.tone() == EventTone::Bad;
         default:
             return {};
     }

@@ -6,6 +6,7 @@
 #include <QString>
 #include <vector>
 
+#include "core/telemetry/contract/event_kind.h"
 #include "core/telemetry/record.h"
 
 namespace plimsoll::ui {
@@ -28,7 +29,8 @@ private:
     struct Row {
         std::uint64_t step;
         double time;
-        QString kind, sentence;
+        RecordedKind kind;
+        QString sentence;
         bool operator==(const Row&) const = default;
     };
     std::vector<Row> rows_;

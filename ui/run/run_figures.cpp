@@ -6,6 +6,8 @@
 #include <QCoreApplication>
 #include <QLocale>
 
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 #include "ui/common/value_format.h"
 
 namespace plimsoll::ui {
@@ -124,6 +126,13 @@ QString validationWords(const RunModel& run) {
              formatStep(static_cast<double>(data->step(data->size() - 1))));
 }
 
+QString addedLossWords(const RunModel& run) {
+    const QString router = latestText(run, series::router_loss, ValueKind::Plain);
+    const QString z = latestText(run, series::z_loss, ValueKind::Plain);
+    return joined({router.isEmpty() ? QString() : FigureWords::tr("router %1").arg(router),
+                   z.isEmpty() ? QString() : FigureWords::tr("z-loss %1").arg(z)});
+}
+
 QString gradNormWords(const RunModel& run) {
     const QString now = latestText(run, series::grad_norm, ValueKind::Plain);
     if (now.isEmpty() || !run.plan() || run.plan()->optimizer.clip <= 0) return now;
@@ -138,7 +147,7 @@ QString learningRateWords(const RunModel& run) {
 
 QString lossScaleWords(const RunModel& run) {
     const auto overflows = std::count_if(run.events().begin(), run.events().end(),
-                                         [](const Event& event) { return event.kind == "overflow"; });
+                                         [](const Event& event) { return event.kind == EventKind::Overflow; });
     return joined({latestText(run, series::loss_scale, ValueKind::PowerOfTwo),
                    overflows == 0   ? QString()
                    : overflows == 1 ? FigureWords::tr("1 overflow")
@@ -168,15 +177,13 @@ QString stepTimeWords(const RunModel& run) {
 }
 
 std::optional<Sample> latestSample(const RunModel& run) {
-    const auto event =
-        std::find_if(run.events().rbegin(), run.events().rend(), [](const Event& e) { return e.kind == "sample"; });
+    const auto event = std::find_if(run.events().rbegin(), run.events().rend(),
+                                    [](const Event& e) { return e.kind == EventKind::Sample; });
     if (event == run.events().rend()) return std::nullopt;
-    const auto detail = [&](const char* key) {
-        const auto at = event->details.find(key);
-        return at != event->details.end() && at->is_string() ? QString::fromStdString(at->get<std::string>())
-                                                             : QString();
-    };
-    Sample sample{.step = static_cast<std::int64_t>(event->step), .prompt = detail("prompt"), .text = detail("text")};
+    const auto recorded = SampleEvent::from_json(event->details).value_or(SampleEvent{});
+    Sample sample{.step = static_cast<std::int64_t>(event->step),
+                  .prompt = QString::fromStdString(recorded.prompt),
+                  .text = QString::fromStdString(recorded.text)};
     if (sample.text.isEmpty()) sample.text = QString::fromStdString(event->sentence);
     if (!sample.prompt.isEmpty() && sample.text.startsWith(sample.prompt)) sample.text.remove(0, sample.prompt.size());
     return sample;

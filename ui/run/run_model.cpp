@@ -6,6 +6,7 @@
 #include <QFileInfo>
 
 #include "core/run/run_store.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "ui/run/run_tail.h"
 
 namespace plimsoll::ui {
@@ -102,7 +103,7 @@ const Pyramid* RunModel::find(const std::string& name, int rank) const {
 }
 
 int RunModel::rankCount() const {
-    const std::int64_t planned = plan_ ? std::clamp<std::int64_t>(plan_->layout.world_size(), 0, 4096) : 0;
+    const std::int64_t planned = plan_ ? std::clamp<std::int64_t>(plan_->layout.world_size(), 0, max_ranks) : 0;
     return std::max(ranks_, static_cast<int>(planned));
 }
 

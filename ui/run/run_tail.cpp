@@ -2,11 +2,11 @@
 #include "ui/run/run_tail.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <system_error>
 
 #include "core/estimate/estimate.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::ui {
 
@@ -16,29 +16,17 @@ namespace fs = std::filesystem;
 
 constexpr Bytes bytes_a_read = 2 * MiB;
 constexpr std::size_t points_a_piece = 40'000;  // about 2 ms of the drawing thread
-constexpr int most_ranks = 4096;
-constexpr int live_interval = 100;   // ms
-constexpr int ended_interval = 500;  // a run may be resumed at any time
-constexpr double look_every = 0.5;   // s
+constexpr int live_interval = 100;              // ms
+constexpr int ended_interval = 500;             // a run may be resumed at any time
+constexpr double look_every = 0.5;              // s
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// "rank-3.rec" -> 3, "supervisor.rec" -> -1.
-std::optional<int> rankOf(const std::string& file_name) {
-    if (file_name == "supervisor.rec") return -1;
-    if (!file_name.starts_with("rank-") || !file_name.ends_with(".rec")) return std::nullopt;
-    const char* begin = file_name.data() + 5;
-    const char* end = file_name.data() + file_name.size() - 4;
-    int rank = -1;
-    const auto [stopped, error] = std::from_chars(begin, end, rank);
-    if (error != std::errc() || stopped != end || rank < 0 || rank >= most_ranks) return std::nullopt;
-    return rank;
-}
-
-// Cuts a batch into batches of few points; the fork, what it left and the units go with the first, the events with the
+// Cuts a batch into batches of few points; what goes before the points goes with the first, the events with the
 // last.
 std::vector<TelemetryBatch> cut(TelemetryBatch batch) {
     std::vector<TelemetryBatch> parts(1);
+    parts.back().replaced = batch.replaced;
     parts.back().fork = batch.fork;
     parts.back().left = std::move(batch.left);
     parts.back().units = std::move(batch.units);
@@ -71,11 +59,10 @@ void RunTail::open(const QString& path, quint64 generation) {
     timer_->stop();
     generation_ = generation;
     path_ = path.toStdString();
-    files_.clear();
+    records_.emplace(RunFolder(path_));
     queue_.clear();
     plan_read_ = false;
     live_ = false;
-    first_end_ = true;
     next_look_ = 0;
     problem_.clear();
     if (!path_.empty()) read();
@@ -89,10 +76,7 @@ void RunTail::next() {
         emit this->piece(piece);
         return;
     }
-    const bool behind = std::any_of(files_.begin(), files_.end(), [](const auto& file) {
-        return !file.second.unreadable && !file.second.reader.at_end();
-    });
-    timer_->start(behind ? 0 : live_ ? live_interval : ended_interval);
+    timer_->start(!records_->at_end() ? 0 : live_ ? live_interval : ended_interval);
 }
 
 RunPiece::Look RunTail::look() {
@@ -115,19 +99,6 @@ RunPiece::Look RunTail::look() {
     return look;
 }
 
-void RunTail::findFiles() {
-    std::error_code error;
-    for (fs::directory_iterator it(path_ / "telemetry", error), end; !error && it != end; it.increment(error)) {
-        const auto rank = rankOf(it->path().filename().string());
-        if (rank && !files_.contains(*rank)) files_.emplace(*rank, File{TelemetryReader(it->path())});
-    }
-    for (auto& [rank, file] : files_) {
-        const auto size = fs::file_size(
-            path_ / "telemetry" / (rank < 0 ? "supervisor.rec" : "rank-" + std::to_string(rank) + ".rec"), error);
-        if (!error) file.size = size;
-    }
-}
-
 void RunTail::readPlan(RunPiece& piece) {
     const auto folder = RunFolder::open(path_);
     if (!folder) return;
@@ -138,7 +109,7 @@ void RunTail::readPlan(RunPiece& piece) {
     const auto estimate = estimate_memory(*plan);
     if (!estimate || estimate->stages.empty()) return;
     // Ranks of a stage are neighbours: the pipeline is the outermost dimension of the layout.
-    const auto world = std::clamp<std::int64_t>(plan->layout.world_size(), 1, most_ranks);
+    const auto world = std::clamp<std::int64_t>(plan->layout.world_size(), 1, max_ranks);
     const auto stages = static_cast<std::int64_t>(estimate->stages.size());
     for (std::int64_t rank = 0; rank < world; ++rank) {
         const RankMemory& memory = estimate->stages[static_cast<std::size_t>(rank * stages / world)];
@@ -149,29 +120,19 @@ void RunTail::readPlan(RunPiece& piece) {
 }
 
 void RunTail::readFiles(RunPiece& piece) {
-    std::uint64_t size = 0;
-    std::uint64_t read = 0;
-    piece.at_end = true;
-    problem_.clear();
-    for (auto& [rank, file] : files_) {
-        auto batch = file.reader.poll(bytes_a_read);
-        file.read = std::min(file.size, file.read + static_cast<std::uint64_t>(bytes_a_read));
-        if (file.reader.at_end()) file.read = file.size;
-        size += file.size;
-        read += file.read;
-        file.unreadable = !batch;
-        if (!batch) {
-            problem_ = QString::fromStdString(batch.error().message);
-            continue;
-        }
-        if (file.reader.damaged() > 0)
-            problem_ = tr("The record of rank %1 is damaged in places (%2); what they held is missing from the plots.")
-                           .arg(rank)
-                           .arg(file.reader.damaged());
-        piece.at_end = piece.at_end && file.reader.at_end();
-        if (!batch->empty()) piece.batches.emplace_back(rank, std::move(*batch));
-    }
-    piece.progress = size == 0 ? 1 : static_cast<double>(read) / static_cast<double>(size);
+    piece.batches = records_->poll(bytes_a_read);
+    piece.at_end = records_->at_end();
+    piece.progress = records_->progress();
+    const auto problems = records_->problems();
+    const auto damages = records_->damages();
+    if (!problems.empty())
+        problem_ = QString::fromStdString(problems.back());
+    else if (!damages.empty())
+        problem_ = tr("The record of rank %1 is damaged in places (%2); what they held is missing from the plots.")
+                       .arg(damages.back().rank)
+                       .arg(damages.back().places);
+    else
+        problem_.clear();
 }
 
 void RunTail::read() {
@@ -179,7 +140,7 @@ void RunTail::read() {
     first->generation = generation_;
     if (!plan_read_) readPlan(*first);
     const bool looking = now() >= next_look_;
-    if (looking) findFiles();
+    if (looking) records_->look();
 
     RunPiece found;
     readFiles(found);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 #include <QObject>
@@ -14,17 +13,16 @@
 
 #include "core/estimate/estimate.h"
 #include "core/plan/plan.h"
-#include "core/run/run_folder.h"
-#include "core/telemetry/reader.h"
+#include "core/run/run_records.h"
 
 namespace plimsoll::ui {
 
 /// One hand-over: whole values, so that it may cross threads.
 struct RunPiece {
     quint64 generation = 0;
-    std::vector<std::pair<int, TelemetryBatch>> batches;  ///< by rank; -1: the supervisor
-    bool at_end = false;                                  ///< everything that was on disk has been handed over
-    double progress = 0;                                  ///< 0…1 of the bytes on disk
+    std::vector<RunRecords::RankBatch> batches;
+    bool at_end = false;  ///< everything that was on disk has been handed over
+    double progress = 0;  ///< 0…1 of the bytes on disk
 
     /// Set once or twice a second: how the folder stands.
     struct Look {
@@ -55,26 +53,18 @@ signals:
     void piece(std::shared_ptr<plimsoll::ui::RunPiece> piece);
 
 private:
-    struct File {
-        TelemetryReader reader;
-        std::uint64_t size = 0;
-        std::uint64_t read = 0;
-        bool unreadable = false;  ///< tried again, but never in a hurry
-    };
     void read();
     RunPiece::Look look();
-    void findFiles();
     void readPlan(RunPiece& piece);
     void readFiles(RunPiece& piece);
 
     QTimer* timer_;
     quint64 generation_ = 0;
     std::filesystem::path path_;
-    std::map<int, File> files_;
+    std::optional<RunRecords> records_;             ///< of the run that is open
     std::vector<std::shared_ptr<RunPiece>> queue_;  ///< pieces cut small, the last first
     bool plan_read_ = false;
     bool live_ = false;
-    bool first_end_ = true;
     double next_look_ = 0;  ///< seconds of the steady clock
     QString problem_;       ///< of the record files
 };

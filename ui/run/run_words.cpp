@@ -134,27 +134,46 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
     return std::nullopt;
 }
 
-EventTone eventTone(const std::string& kind) {
-    for (const char* quiet :
-         {"start", "checkpoint", "resume", "sample", "stop", "end", "validation", "supervise", "stop_requested",
-          "stopped", "finished", "memory", "pipeline", "noise_scale", "range_test"})
-        if (kind == quiet) return EventTone::Quiet;
-    for (const char* bad : {"error", "failed", "spike", "loss_spike", "nonfinite"})
-        if (kind == bad) return EventTone::Bad;
-    return EventTone::Warn;
-}
-
-QString eventLabel(const std::string& kind) {
-    if (kind == "checkpoint") return EventWords::tr("checkpoint");
-    if (kind == "resume") return EventWords::tr("resumed");
-    if (kind == "overflow") return EventWords::tr("overflow");
-    if (kind == "stop") return EventWords::tr("stopped");
-    if (kind == "error" || kind == "failed") return EventWords::tr("failed");
-    if (kind == "spike") return EventWords::tr("spike");
-    if (kind == "loss_spike") return EventWords::tr("loss spike");
-    if (kind == "rollback") return EventWords::tr("rolled back");
-    if (kind == "nonfinite") return EventWords::tr("not finite");
-    return QString::fromStdString(kind);
+QString eventLabel(const RecordedKind& kind) {
+    const auto known = kind.known();
+    if (!known) return QString::fromStdString(kind.name());
+    // Every kind stands here, so that the compiler asks for the label of a new one.
+    switch (*known) {
+        case EventKind::Checkpoint:
+            return EventWords::tr("checkpoint");
+        case EventKind::Resume:
+            return EventWords::tr("resumed");
+        case EventKind::Overflow:
+            return EventWords::tr("overflow");
+        case EventKind::Stop:
+            return EventWords::tr("stopped");
+        case EventKind::Error:
+        case EventKind::Failed:
+            return EventWords::tr("failed");
+        case EventKind::Spike:
+            return EventWords::tr("spike");
+        case EventKind::LossSpike:
+            return EventWords::tr("loss spike");
+        case EventKind::Rollback:
+            return EventWords::tr("rolled back");
+        case EventKind::Nonfinite:
+            return EventWords::tr("not finite");
+        case EventKind::Start:
+        case EventKind::Damaged:
+        case EventKind::Validation:
+        case EventKind::Sample:
+        case EventKind::Memory:
+        case EventKind::Pipeline:
+        case EventKind::NoiseScale:
+        case EventKind::RangeTest:
+        case EventKind::End:
+        case EventKind::Supervise:
+        case EventKind::StopRequested:
+        case EventKind::Stopped:
+        case EventKind::Finished:
+            break;
+    }
+    return QString::fromStdString(kind.name());
 }
 
 }  // namespace plimsoll::ui

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/telemetry/contract/event_kind.h"
 #include "ui/run/run_model.h"
 
 namespace plimsoll::ui {
@@ -33,10 +34,7 @@ struct RunNotice {
 /// Nothing when all is well. `store_is_empty`: there is no run at all.
 std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty);
 
-/// How much attention an event deserves, by its kind.
-enum class EventTone { Quiet, Warn, Bad };
-EventTone eventTone(const std::string& kind);
 /// A short name for a flag in a plot.
-QString eventLabel(const std::string& kind);
+QString eventLabel(const RecordedKind& kind);
 
 }  // namespace plimsoll::ui

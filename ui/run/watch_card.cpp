@@ -7,6 +7,8 @@
 
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 #include "ui/common/value_format.h"
 #include "ui/plots/line_plot.h"
 #include "ui/run/run_figures.h"
@@ -28,6 +30,8 @@ QString titleOf(WatchPlot kind) {
     switch (kind) {
         case WatchPlot::Loss:
             return WatchCard::tr("Loss");
+        case WatchPlot::AddedLoss:
+            return WatchCard::tr("Added to the loss");
         case WatchPlot::GradNorm:
             return WatchCard::tr("Gradient norm");
         case WatchPlot::LearningRate:
@@ -44,6 +48,24 @@ QString titleOf(WatchPlot kind) {
     return {};
 }
 
+bool cutsRate(const Event& finding) {
+    const auto contents = FindingEvent::from_json(finding.details);
+    return contents && contents->lr_factor.has_value();
+}
+
+Tone flagTone(EventTone tone) {
+    switch (tone) {
+        case EventTone::Bad:
+            return Tone::Bad;
+        case EventTone::Warning:
+            return Tone::Warn;
+        case EventTone::Neutral:
+        case EventTone::Good:
+            break;
+    }
+    return Tone::Muted;
+}
+
 }  // namespace
 
 WatchCard::WatchCard(WatchPlot kind, RunModel* run, StepAxis* axis, QWidget* parent)
@@ -54,14 +76,17 @@ WatchCard::WatchCard(WatchPlot kind, RunModel* run, StepAxis* axis, QWidget* par
 
 QList<WatchCard*> WatchCard::all(RunModel* run, StepAxis* axis, QWidget* parent) {
     QList<WatchCard*> cards;
-    for (const WatchPlot kind : {WatchPlot::Loss, WatchPlot::GradNorm, WatchPlot::LearningRate, WatchPlot::LossScale,
-                                 WatchPlot::Throughput, WatchPlot::Memory, WatchPlot::StepTime})
+    for (const WatchPlot kind : {WatchPlot::Loss, WatchPlot::AddedLoss, WatchPlot::GradNorm, WatchPlot::LearningRate,
+                                 WatchPlot::LossScale, WatchPlot::Throughput, WatchPlot::Memory, WatchPlot::StepTime})
         cards << new WatchCard(kind, run, axis, parent);
     return cards;
 }
 
 bool WatchCard::isUseful() const {
-    return kind_ != WatchPlot::LossScale || (run_->plan() && run_->plan()->numerics.dtype == Dtype::Fp16);
+    const std::optional<Plan>& plan = run_->plan();
+    if (kind_ == WatchPlot::LossScale) return plan && plan->numerics.dtype == Dtype::Fp16;
+    if (kind_ == WatchPlot::AddedLoss) return plan && (plan->model.moe() || plan->model.z_loss > 0);
+    return true;
 }
 
 PlotLine WatchCard::line(const QString& name, const char* series, int category, int rank) const {
@@ -105,6 +130,11 @@ PlotContent WatchCard::content() const {
             content.lines = {line(tr("loss"), series::loss, 0), line(tr("validation"), series::validation_loss, 1)};
             addLeftBranches(content, series::loss, 0);
             addLeftBranches(content, series::validation_loss, 1);
+            break;
+        case WatchPlot::AddedLoss:
+            // Only what this run has: hundredths beside the loss, so they have a plot of their own.
+            if (plan && plan->model.moe()) content.lines.push_back(line(tr("router loss"), series::router_loss, 4));
+            if (plan && plan->model.z_loss > 0) content.lines.push_back(line(tr("z-loss"), series::z_loss, 3));
             break;
         case WatchPlot::GradNorm:
             content.lines = {line(tr("gradient norm"), series::grad_norm, 2)};
@@ -167,24 +197,34 @@ std::vector<PlotFlag> WatchCard::flags() const {
     const auto& events = run_->events();
     // Of the checkpoints the latest matters: a run goes on from it.
     const auto latest =
-        std::find_if(events.rbegin(), events.rend(), [](const Event& e) { return e.kind == "checkpoint"; });
+        std::find_if(events.rbegin(), events.rend(), [](const Event& e) { return e.kind == EventKind::Checkpoint; });
     for (const Event& event : events) {
-        const EventTone tone = eventTone(event.kind);
-        const bool checkpoint = event.kind == "checkpoint";
+        const EventTone tone = event.kind.tone();
         bool wanted = false;
-        if (kind_ == WatchPlot::Loss)
-            wanted = (checkpoint && &event == &*latest) || event.kind == "resume" || tone != EventTone::Quiet;
-        if (kind_ == WatchPlot::Loss && event.kind == "overflow") wanted = false;
-        if (kind_ == WatchPlot::LossScale) wanted = event.kind == "overflow";
-        if (kind_ == WatchPlot::GradNorm)
-            wanted = event.kind == "spike" || event.kind == "nonfinite" || event.kind == "rollback";
-        if (kind_ == WatchPlot::LearningRate) wanted = event.details.contains("lr_factor");
+        switch (kind_) {
+            case WatchPlot::Loss:
+                wanted = tone == EventTone::Warning || tone == EventTone::Bad || event.kind == EventKind::Resume ||
+                         (latest != events.rend() && &event == &*latest);
+                if (event.kind == EventKind::Overflow) wanted = false;  // they have a plot of their own
+                break;
+            case WatchPlot::GradNorm:
+                wanted = is_finding(event.kind) || event.kind == EventKind::Rollback;
+                break;
+            case WatchPlot::LearningRate:
+                wanted = is_finding(event.kind) && cutsRate(event);
+                break;
+            case WatchPlot::LossScale:
+                wanted = event.kind == EventKind::Overflow;
+                break;
+            case WatchPlot::AddedLoss:
+            case WatchPlot::Throughput:
+            case WatchPlot::Memory:
+            case WatchPlot::StepTime:
+                break;
+        }
         if (!wanted || event.step == 0) continue;
-        flags.push_back({.step = static_cast<double>(event.step),
-                         .label = eventLabel(event.kind),
-                         .tone = tone == EventTone::Bad    ? Tone::Bad
-                                 : tone == EventTone::Warn ? Tone::Warn
-                                                           : Tone::Muted});
+        flags.push_back(
+            {.step = static_cast<double>(event.step), .label = eventLabel(event.kind), .tone = flagTone(tone)});
     }
     // Events come in order of time; a resumed run goes back in steps.
     std::stable_sort(flags.begin(), flags.end(), [](const PlotFlag& a, const PlotFlag& b) { return a.step < b.step; });
@@ -220,6 +260,9 @@ void WatchCard::showFigures() {
         case WatchPlot::Loss:
             setValue(lossWords(*run_));
             setFact(validationWords(*run_));
+            break;
+        case WatchPlot::AddedLoss:
+            setValue(addedLossWords(*run_));
             break;
         case WatchPlot::GradNorm:
             setValue(gradNormWords(*run_));

@@ -13,7 +13,7 @@ class LinePlot;
 class RunModel;
 class StepAxis;
 
-enum class WatchPlot { Loss, GradNorm, LearningRate, LossScale, Throughput, Memory, StepTime };
+enum class WatchPlot { Loss, AddedLoss, GradNorm, LearningRate, LossScale, Throughput, Memory, StepTime };
 
 class WatchCard : public Card {
     Q_OBJECT
@@ -22,7 +22,8 @@ public:
 
     WatchPlot kind() const { return kind_; }
     LinePlot* plot() const { return plot_; }
-    /// Says something about this run: the loss scale of an fp32 or bf16 run is 1 for ever.
+    /// Says something about this run: the loss scale of an fp32 or bf16 run is 1 for ever, and only routers of experts and
+    /// a z-loss add to the loss.
     bool isUseful() const;
     /// Lines, levels and flags anew: another run, its plan or another rank has come.
     void rebuild();

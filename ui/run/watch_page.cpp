@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "core/run/run_store.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "ui/plots/line_plot.h"
 #include "ui/plots/step_axis.h"
 #include "ui/run/run_delegate.h"
@@ -226,7 +227,8 @@ void WatchPage::runNoticeAction() {
             model_->open(RunModel::newestRun());
             break;
         case RunNotice::Action::OpenLogs:
-            QDesktopServices::openUrl(QUrl::fromLocalFile(model_->runPath() + QStringLiteral("/logs")));
+            QDesktopServices::openUrl(QUrl::fromLocalFile(
+                QString::fromStdString(RunLayout(model_->runPath().toStdString()).logs().string())));
             break;
     }
 }

@@ -13,6 +13,8 @@
 #include "core/estimate/estimate.h"
 #include "core/run/start_checks.h"
 #include "core/run/supervisor.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::cli {
 
@@ -36,8 +38,9 @@ Result<void> take_figures(const SeriesStore& store, const Variant& variant, Meas
     into.round_rates.push_back(median(rates));
     into.loss = loss->value(loss->size() - 1);
     for (const Event& event : store.events()) {
-        if (event.kind != "memory" || !event.details.contains("routing") || !event.details.contains("rank")) continue;
-        into.routing[event.details.at("rank").dump()] = event.details.at("routing");
+        if (event.kind != EventKind::Memory) continue;
+        const auto memory = MemoryEvent::from_json(event.details);
+        if (memory && !memory->routing.empty()) into.routing[std::to_string(memory->rank)] = memory->routing;
     }
     into.peak.resize(ranks);
     into.resting.resize(ranks);

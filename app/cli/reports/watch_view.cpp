@@ -22,6 +22,7 @@ struct PlotSpec {
 
 const std::vector<PlotSpec>& plot_specs() {
     static const std::vector<PlotSpec> specs{{"loss", {series::loss, series::validation_loss}, false},
+                                             {"router loss, and z-loss", {series::router_loss, series::z_loss}, false},
                                              {"gradient norm", {series::grad_norm}, false},
                                              {"learning rate", {series::lr}, false},
                                              {"tokens per second", {series::tokens_per_second}, false},

@@ -7,6 +7,7 @@
 
 #include "app/cli/terminal/terminal.h"
 #include "core/base/clock.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::cli {
 
@@ -30,7 +31,7 @@ double seconds_a_step(const Pyramid& loss) {
 
 /// Whether the event is the supervisor's last word, which the caller prints at the end.
 bool tells_the_end(const Event& event) {
-    return event.kind == "failed" || event.kind == "stopped" || event.kind == "finished";
+    return event.kind == EventKind::Failed || event.kind == EventKind::Stopped || event.kind == EventKind::Finished;
 }
 
 }  // namespace
@@ -100,9 +101,9 @@ void Progress::show_events() {
         if (event.time < since_ || event.sentence.empty() || tells_the_end(event)) continue;
         if (line_open_) say("\r\x1b[K");
         line_open_ = false;
-        const std::string kind = printable(event.kind);
-        say(kind == "sample" ? fmt::format("sample after step {}: \"{}\"\n", event.step, printable(event.sentence))
-                             : printable(event.sentence) + "\n");
+        say(event.kind == EventKind::Sample
+                ? fmt::format("sample after step {}: \"{}\"\n", event.step, printable(event.sentence))
+                : printable(event.sentence) + "\n");
     }
     std::fflush(stdout);
 }

@@ -7,6 +7,8 @@
 #include "core/doctor/plan_checks/tensor_of_size.h"
 #include "core/doctor/run_checks/dry_run_peak.h"
 #include "core/doctor/run_checks/run_checks.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::doctor {
 
@@ -25,7 +27,7 @@ bool says_memory(const std::string& words) {
 
 /// The rank's own last words: its event "error", or the supervisor's sentence.
 const Event* own_words(const RunFacts& run) {
-    for (const Event* event : run.events("error"))
+    for (const Event* event : run.events(EventKind::Error))
         if (says_memory(event->sentence)) return event;
     return nullptr;
 }
@@ -39,7 +41,7 @@ int rank_in(const std::string& words) {
 
 /// The place where the other ranks waited: "during the all-reduce of …".
 std::string where_others_waited(const RunFacts& run) {
-    for (const Event* event : run.events("error")) {
+    for (const Event* event : run.events(EventKind::Error)) {
         const auto from = event->sentence.find("during ");
         if (says_memory(event->sentence) || from == std::string::npos) continue;
         const std::string rest = event->sentence.substr(from, event->sentence.find(';', from) - from);
@@ -54,20 +56,14 @@ void tell_memory_then(const RunFacts& run, int rank, std::vector<std::string>& e
     const auto bytes = [](double value) { return format_bytes(static_cast<Bytes>(std::clamp(value, 0.0, 9e18))); };
     evidence.push_back(fmt::format("After step {} it held {}, with a peak of {} so far.", now.steps.back(),
                                    bytes(now.values.back()), bytes(peak.values.back())));
-    for (const Event* event : run.events("memory")) {
-        if (number_in(*event, "rank").value_or(-1) != rank) continue;
-        const auto categories = event->details.find("categories");
-        if (categories == event->details.end() || !categories->is_object()) continue;
-        std::string most;
-        double value = 0;
-        for (const auto& [name, each] : categories->items())
-            if (each.is_number() && each.get<double>() > value) {
-                value = each.get<double>();
-                most = name;
-            }
-        if (!most.empty())
-            evidence.push_back(
-                fmt::format("At the peak of step {} the most was {}: {}.", event->step, most, bytes(value)));
+    for (const Event* event : run.events(EventKind::Memory)) {
+        const auto memory = MemoryEvent::from_json(event->details);
+        if (!memory || memory->rank != rank || memory->categories.empty()) continue;
+        const auto most = std::max_element(memory->categories.begin(), memory->categories.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        if (most->second > 0)
+            evidence.push_back(fmt::format("At the peak of step {} the most was {}: {}.", event->step, most->first,
+                                           format_bytes(most->second)));
         return;
     }
 }
@@ -152,7 +148,7 @@ void check_out_of_memory(const RunFacts& run, const PlanFacts* plan, Sheet& shee
                  fmt::format("A rank took {} more than estimated.", percent(measured->ratio() - 1)),
                  {words + "."},
                  {},
-                 "RUN/memory.json; later estimates on this device show it"});
+                 "RUN/" + run.run.layout().peak().filename().string() + "; later estimates on this device show it"});
 }
 
 }  // namespace plimsoll::doctor

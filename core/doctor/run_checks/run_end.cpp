@@ -2,6 +2,7 @@
 // The state of the run, and whether it had to roll back.
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::doctor {
 
@@ -14,12 +15,12 @@ void check_run_end(const RunFacts& run, bool explained, Sheet& sheet) {
                      fmt::format("The run failed after step {}.", run.last_step()),
                      {run.state.reason.empty() ? std::string("It left no reason; its logs may.") : run.state.reason},
                      {},
-                     "run.json"});
+                     run.run.layout().state().filename().string()});
     else
         sheet.fine("ended", run.failed() ? std::string("it failed for the reason above")
                                          : fmt::format("{}, step {}", status, run.last_step()));
 
-    const auto events = run.events("rollback");
+    const auto events = run.events(EventKind::Rollback);
     if (events.empty()) return sheet.fine("rollbacks", "none");
     Finding finding{"rollbacks",
                     Severity::Warning,

@@ -6,6 +6,7 @@
 
 #include "core/base/median.h"
 #include "core/control/robust_window.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::doctor {
 
@@ -29,28 +30,22 @@ Curve RunFacts::curve(const std::string& name, int rank) const {
     return curve;
 }
 
-std::vector<const Event*> RunFacts::events(std::string_view kind) const {
+std::vector<const Event*> RunFacts::events(EventKind kind) const {
     std::vector<const Event*> all;
     for (const Event& event : store().events())
         if (event.kind == kind) all.push_back(&event);
     return all;
 }
 
+std::vector<const Event*> RunFacts::spikes() const {
+    auto all = events(EventKind::Spike);
+    for (const Event* event : events(EventKind::LossSpike)) all.push_back(event);
+    return all;
+}
+
 bool RunFacts::failed_with(std::initializer_list<std::string_view> words) const {
     return failed() && std::any_of(words.begin(), words.end(),
                                    [&](std::string_view each) { return state.reason.find(each) != std::string::npos; });
-}
-
-std::optional<double> number_in(const Event& event, const char* key) {
-    if (!event.details.is_object()) return std::nullopt;
-    const auto at = event.details.find(key);
-    return at != event.details.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
-}
-
-std::string text_in(const Event& event, const char* key) {
-    if (!event.details.is_object()) return "";
-    const auto at = event.details.find(key);
-    return at != event.details.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
 double median_of(const Curve& curve, std::size_t begin, std::size_t end) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/run/run_telemetry.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::doctor {
 
@@ -28,7 +29,9 @@ struct RunFacts {
     const SeriesStore& store() const { return telemetry.series(); }
     /// The main line of the series, without branches that a rollback abandoned.
     Curve curve(const std::string& name, int rank = 0) const;
-    std::vector<const Event*> events(std::string_view kind) const;
+    std::vector<const Event*> events(EventKind kind) const;
+    /// Steps that the guard found to stand out by a spike, of the gradient norm first.
+    std::vector<const Event*> spikes() const;
     bool failed() const { return state.status == RunStatus::Failed; }
     std::uint64_t last_step() const { return store().last_step(); }
     /// Whether the run failed with a sentence that contains one of `words`.
@@ -36,10 +39,6 @@ struct RunFacts {
 };
 
 Result<RunFacts> read_run(const RunFolder& run);
-
-/// A member of an event's details; nothing where it is missing or of another type.
-std::optional<double> number_in(const Event& event, const char* key);
-std::string text_in(const Event& event, const char* key);
 
 /// Median of values[begin, end); 0 of none.
 double median_of(const Curve& curve, std::size_t begin, std::size_t end);

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <set>
 
+#include "core/control/gradient_guard.h"
 #include "core/doctor/plan_checks/plan_checks.h"
 #include "core/doctor/run_checks/run_checks.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::doctor {
 
@@ -20,12 +23,13 @@ constexpr std::size_t stuck_for = 20;
 /// A guess among V tokens has a loss of ln V; init_std 0.02 stays within some tenths of it.
 constexpr double bad_start = 1;
 
-std::string place_words(const Event& event) {
-    const std::string layer = text_in(event, "layer"), tensor = text_in(event, "tensor"), pass = text_in(event, "pass");
-    if (layer.empty()) return "";
+std::string place_words(const FindingEvent::Place& place) {
+    const std::string& layer = place.layer;
     const std::string where = layer == "embed" ? "the embeddings" : layer == "head" ? "the head" : "layer " + layer;
-    return fmt::format("the first bad numbers were in {} ({}), in the {} pass", where, tensor, pass);
+    return fmt::format("the first bad numbers were in {} ({}), in the {} pass", where, place.tensor, place.pass);
 }
+
+OverflowEvent scale_of(const Event& event) { return OverflowEvent::from_json(event.details).value_or(OverflowEvent{}); }
 
 std::vector<FindingChange> cures(const Plan& plan) {
     std::vector<FindingChange> changes = calming_changes(plan);
@@ -43,7 +47,7 @@ std::vector<FindingChange> cures(const Plan& plan) {
 }
 
 void check_nonfinite(const RunFacts& run, Sheet& sheet) {
-    const auto events = run.events("nonfinite");
+    const auto events = run.events(EventKind::Nonfinite);
     const bool ended = run.failed_with({"were not finite", "not finite"});
     const Pyramid* loss = run.store().find(series::loss);
     if (events.empty() && !ended) {
@@ -62,14 +66,15 @@ void check_nonfinite(const RunFacts& run, Sheet& sheet) {
         finding.evidence.push_back(run.state.reason);
     } else {
         const Event& first = *events.front();
-        const auto value = number_in(first, "loss"), norm = number_in(first, "grad_norm");
+        const auto finding_event = FindingEvent::from_json(first.details).value_or(FindingEvent{});
+        const auto &value = finding_event.loss, &norm = finding_event.grad_norm;
         const bool loss_bad = !value || !std::isfinite(*value);
         finding.title = fmt::format("{} not finite at step {}{}.", loss_bad ? "The loss was" : "Gradients were",
                                     first.step, ended ? ", and the run ended by it" : "");
         std::string words =
             fmt::format("Step {}: loss {}, gradient norm {}", first.step, value ? fmt::format("{:g}", *value) : "NaN",
                         norm ? fmt::format("{:g}", *norm) : "NaN");
-        if (const std::string place = place_words(first); !place.empty()) words += "; " + place;
+        if (finding_event.place) words += "; " + place_words(*finding_event.place);
         finding.evidence.push_back(words + ".");
         if (events.size() > 1)
             finding.evidence.push_back(fmt::format("In all {} of them: {}.", events.size(), steps_words(events)));
@@ -81,25 +86,27 @@ void check_nonfinite(const RunFacts& run, Sheet& sheet) {
 /// A batch is to blame where the steps around a bad one are good.
 void check_bad_data(const RunFacts& run, Sheet& sheet) {
     std::vector<const Event*> bad;
-    for (const char* kind : {"nonfinite", "loss_spike"})
-        for (const Event* event : run.events(kind))
-            if (number_in(*event, "samples")) bad.push_back(event);
-    for (const Event* event : run.events("spike"))
-        if (number_in(*event, "samples") && text_in(*event, "action") == "roll_back") bad.push_back(event);
+    std::vector<std::uint64_t> begins;  // where the batch of each begins
+    for (const EventKind kind : {EventKind::Nonfinite, EventKind::LossSpike, EventKind::Spike})
+        for (const Event* event : run.events(kind)) {
+            const auto found = FindingEvent::from_json(event->details);
+            if (!found || !found->samples) continue;
+            if (kind == EventKind::Spike && found->action != name_of(GuardAction::Rollback)) continue;
+            bad.push_back(event);
+            begins.push_back(*found->samples);
+        }
     if (bad.empty()) {
         if (run.curve(series::loss).size() == 0) return sheet.unknown("bad-data", "no step was recorded");
         return sheet.fine("bad-data", "no batch made a loss stand out or led to a rollback");
     }
-    std::set<double> batches;
-    for (const Event* event : bad) batches.insert(*number_in(*event, "samples"));
-    const Event& first = *bad.front();
-    const double from = *number_in(first, "samples");
-    const auto batch = static_cast<double>(run.plan.layout.global_batch());
+    const std::set<std::uint64_t> batches(begins.begin(), begins.end());
+    const std::uint64_t from = begins.front();
+    const auto batch = static_cast<std::uint64_t>(run.plan.layout.global_batch());
     const bool again = batches.size() < bad.size();
     sheet.found({"bad-batches",
                  Severity::Advice,
                  "bad-data",
-                 fmt::format("{} {} a step go bad: sequences {:.0f} to {:.0f} {}.", batches.size(),
+                 fmt::format("{} {} a step go bad: sequences {} to {} {}.", batches.size(),
                              batches.size() == 1 ? "batch made" : "batches made", from, from + batch - 1,
                              batches.size() == 1 ? "are in it" : "are in the first"),
                  {fmt::format("Seen at {}: look at these sequences of {} for text that is broken, repeated or empty.",
@@ -112,7 +119,7 @@ void check_bad_data(const RunFacts& run, Sheet& sheet) {
 
 void check_overflow(const RunFacts& run, Sheet& sheet) {
     if (run.plan.numerics.dtype != Dtype::Fp16) return sheet.fine("overflow", "no fp16: nothing overflows at 65,504");
-    const auto events = run.events("overflow");
+    const auto events = run.events(EventKind::Overflow);
     const Pyramid* loss = run.store().find(series::loss);
     if (loss == nullptr || loss->size() == 0) return sheet.unknown("overflow", "no step was recorded");
     std::vector<const Event*> later;
@@ -133,8 +140,8 @@ void check_overflow(const RunFacts& run, Sheet& sheet) {
                     "DeepSpeed's and PyTorch's loss scalers: one step in 1000 or 2000 is usual"};
     if (!later.empty())
         finding.evidence.push_back(fmt::format("Scale {:g} before the first of them and {:g} after the last ({}).",
-                                               number_in(*later.front(), "scale").value_or(0),
-                                               number_in(*later.back(), "next_scale").value_or(0), steps_words(later)));
+                                               scale_of(*later.front()).scale, scale_of(*later.back()).next_scale,
+                                               steps_words(later)));
     finding.changes = cures(run.plan);
     if (run.plan.numerics.loss_scale > 0)
         finding.changes.insert(finding.changes.begin(), {{"numerics.loss_scale=0"},

@@ -109,7 +109,7 @@ void check_too_high(const RunFacts& run, const Curve& loss, const Curve& rate, S
                         windows.length, low, windows.ends[static_cast<std::size_t>(best - windows.medians.begin())],
                         last, windows.ends.back(), percent(last / low - 1), windows.scatter));
     if (!growth.empty()) finding.evidence.push_back(growth);
-    const std::size_t spikes = run.events("spike").size() + run.events("loss_spike").size();
+    const std::size_t spikes = run.spikes().size();
     if (spikes > 0)
         finding.evidence.push_back(fmt::format("The guard found {} {}.", spikes, spikes == 1 ? "spike" : "spikes"));
     sheet.found(std::move(finding));
@@ -141,8 +141,7 @@ void check_too_low(const RunFacts& run, const Curve& loss, Sheet& sheet) {
 void check_spikes(const RunFacts& run, const Curve& loss, Sheet& sheet) {
     if (run.plan.guard.detector == GuardDetector::Off)
         return sheet.unknown("spikes", "the guard is off: guard.detector");
-    std::vector<const Event*> spikes = run.events("spike");
-    for (const Event* event : run.events("loss_spike")) spikes.push_back(event);
+    const std::vector<const Event*> spikes = run.spikes();
     const double looked =
         static_cast<double>(loss.size()) / static_cast<double>(std::max<std::int64_t>(run.plan.guard.every, 1));
     if (looked < 1) return sheet.unknown("spikes", "the guard has looked at no step yet: guard.every");

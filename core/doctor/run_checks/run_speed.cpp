@@ -6,6 +6,9 @@
 
 #include "core/control/robust_window.h"
 #include "core/doctor/run_checks/run_checks.h"
+#include "core/telemetry/contract/event_contents.h"
+#include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::doctor {
 
@@ -81,7 +84,7 @@ void check_predicted(const RunFacts& run, const PlanFacts* plan, Sheet& sheet) {
 /// recorded.
 std::optional<double> share_of_step(const RunFacts& run, const char* name, bool most) {
     std::optional<double> share;
-    const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
+    const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), max_ranks);
     for (int rank = 0; rank < world; ++rank) {
         const Curve part = run.curve(name, rank), step = run.curve(series::step_time, rank);
         if (part.size() < 2 * first_steps || step.size() != part.size()) continue;
@@ -148,7 +151,7 @@ struct Clock {
 Clock clock_of(const RunFacts& run) {
     Clock clock;
     std::vector<double> starts;
-    for (const char* kind : {"start", "resume", "rollback"})
+    for (const EventKind kind : {EventKind::Start, EventKind::Resume, EventKind::Rollback})
         for (const Event* event : run.events(kind)) starts.push_back(event->time);
     const Pyramid* time = run.store().find(series::step_time);
     for (std::size_t i = 1; time != nullptr && i < time->size(); ++i) {
@@ -159,9 +162,9 @@ Clock clock_of(const RunFacts& run) {
         clock.steps += step;
         clock.beside += std::max(to - from - step, 0.0);
     }
-    for (const Event* event : run.events("checkpoint")) {
-        const double seconds = number_in(*event, "seconds").value_or(0);
-        if (std::isfinite(seconds)) clock.checkpoints += std::max(seconds, 0.0);
+    for (const Event* event : run.events(EventKind::Checkpoint)) {
+        const auto checkpoint = CheckpointEvent::from_json(event->details);
+        if (checkpoint && std::isfinite(checkpoint->seconds)) clock.checkpoints += std::max(checkpoint->seconds, 0.0);
     }
     return clock;
 }

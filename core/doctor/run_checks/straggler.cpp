@@ -11,6 +11,7 @@
 #include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
 #include "core/schedule/stage_times.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::doctor {
 
@@ -53,7 +54,7 @@ std::optional<Slow> slowest_of(const std::vector<Seconds>& times, const std::vec
 /// For each rank whose series `of` has enough steps: the median of the last steps.
 struct RankTimes {
     RankTimes(const RunFacts& run, const std::function<Curve(int rank)>& of) {
-        const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), 4096);
+        const auto world = std::min<std::int64_t>(run.plan.layout.world_size(), max_ranks);
         for (int rank = 0; rank < world; ++rank) {
             const Curve curve = of(rank);
             if (curve.size() < least_straggler_steps) continue;

@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
+#include "core/base/version.h"
 #include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
+#include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
 
@@ -22,28 +24,26 @@ Result<void> announce(Reporter& reporter, const Plan& plan, const Corpus& corpus
                     facts.world_size == 1 ? "rank" : "ranks", facts.device_for_person,
                     format_bytes(static_cast<Bytes>(corpus.text.size())), corpus.name, plan.training.steps,
                     format_count(plan.layout.global_batch() * plan.data.sequence_length));
-    Json details = {{"parameters", parameters},
-                    {"trained_parameters", trained_parameters(plan)},
-                    {"world_size", facts.world_size},
-                    {"dtype", dtype},
-                    {"device", facts.device},
-                    {"corpus", corpus.name},
-                    {"corpus_bytes", corpus.text.size()},
-                    {"train_bytes", corpus.train_size},
-                    {"steps", plan.training.steps},
-                    {"seed", plan.training.seed},
-                    {"buckets", facts.buckets},
-                    {"host", host},
-                    {"pid", ::getpid()},
-                    {"version", PLIMSOLL_VERSION}};
+    const StartEvent start{.parameters = parameters,
+                           .trained_parameters = trained_parameters(plan),
+                           .world_size = facts.world_size,
+                           .dtype = dtype,
+                           .device = facts.device,
+                           .corpus = corpus.name,
+                           .corpus_bytes = static_cast<Bytes>(corpus.text.size()),
+                           .train_bytes = static_cast<Bytes>(corpus.train_size),
+                           .steps = plan.training.steps,
+                           .seed = plan.training.seed,
+                           .buckets = static_cast<std::int64_t>(facts.buckets),
+                           .host = host,
+                           .pid = ::getpid(),
+                           .version = version()};
     if (!facts.resumed_from) {
-        return reporter.tell(facts.position.updates, "start", "Training " + what, std::move(details));
+        return reporter.tell(facts.position.updates, EventKind::Start, "Training " + what, start.to_json());
     }
-    details["resumed_from"] = *facts.resumed_from;
-    details["samples"] = facts.position.samples;
-    return reporter.tell(facts.position.updates, "resume",
+    return reporter.tell(facts.position.updates, EventKind::Resume,
                          fmt::format("Resumed from the checkpoint of step {}: {}", *facts.resumed_from, what),
-                         std::move(details));
+                         ResumeEvent{start, *facts.resumed_from, facts.position.samples}.to_json());
 }
 
 }  // namespace plimsoll::engine

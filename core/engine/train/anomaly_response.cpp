@@ -7,6 +7,7 @@
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/engine/train/finding_report.h"
+#include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
 
@@ -119,7 +120,7 @@ Result<RunPosition> AnomalyResponse::roll_back(const StepRecord& step, RunPositi
     left_out_.insert(step.samples);
     if (!*chosen) {
         auto told = reporter_.tell(
-            step.number, "rollback",
+            step.number, EventKind::Rollback,
             fmt::format("Step {}: there is no checkpoint to go back to; the batch was skipped.", step.number));
         if (!told) return tl::unexpected(told.error());
         return position;
@@ -130,12 +131,12 @@ Result<RunPosition> AnomalyResponse::roll_back(const StepRecord& step, RunPositi
     const RunPosition back = restore(*loaded);
     guard_.go_on_after_rollback(before);
     auto told = reporter_.tell(
-        back.updates, "rollback",
+        back.updates, EventKind::Rollback,
         fmt::format(
             "Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} is left out.",
             step.number, back.updates, step.samples,
             step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
-        {{"from", step.number}, {"to", back.updates}, {"samples", step.samples}});
+        RollbackEvent{step.number, back.updates, step.samples}.to_json());
     if (!told) return tl::unexpected(told.error());
     return back;
 }

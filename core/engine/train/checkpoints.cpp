@@ -7,6 +7,7 @@
 
 #include "core/plan/adapter.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
 
@@ -26,7 +27,7 @@ Bytes size_of(const std::filesystem::path& folder) {
 
 Checkpoints::Checkpoints(const Plan& plan, const std::filesystem::path& run, TrainedModel& model, RankAgreement& ranks,
                          Reporter& reporter)
-    : plan_(plan), folder_(run / "checkpoints"), model_(model), ranks_(ranks), reporter_(reporter) {}
+    : plan_(plan), layout_(run), model_(model), ranks_(ranks), reporter_(reporter) {}
 
 Result<Checkpoints::Choice> Checkpoints::choose(std::int64_t before) {
     constexpr std::int64_t none = -1;
@@ -34,7 +35,7 @@ Result<Checkpoints::Choice> Checkpoints::choose(std::int64_t before) {
     std::int64_t found = none;
     // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     if (ranks_.first_rank()) {
-        if (const auto newest = newest_checkpoint(folder_, &choice.damaged, {}, before)) {
+        if (const auto newest = newest_checkpoint(layout_.checkpoints(), &choice.damaged, {}, before)) {
             found = *step_of(newest->filename().string());
         }
     }
@@ -45,7 +46,7 @@ Result<Checkpoints::Choice> Checkpoints::choose(std::int64_t before) {
 }
 
 Result<CheckpointState> Checkpoints::load(std::int64_t step) {
-    const std::filesystem::path checkpoint = folder_ / checkpoint_name(step);
+    const std::filesystem::path checkpoint = layout_.checkpoint(step);
     auto contents = read_checkpoint(checkpoint, plan_);
     if (!contents) return tl::unexpected(contents.error());
     const TrainedState state{contents->optimizer_steps, std::move(contents->weights), std::move(contents->optimizer)};
@@ -64,21 +65,21 @@ Result<void> Checkpoints::save(const CheckpointState& state) {
     const CheckpointContents contents{state, trained->optimizer_steps, std::move(trained->weights),
                                       std::move(trained->optimizer)};
     return ranks_.on_first_rank("write the checkpoint", [&]() -> Result<void> {
-        const auto path = save_checkpoint(folder_, contents, plan_, plan_.training.keep_checkpoints);
+        const auto path = save_checkpoint(layout_.checkpoints(), contents, plan_, plan_.training.keep_checkpoints);
         if (!path) return tl::unexpected(path.error());
         const Seconds seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const Bytes bytes = size_of(*path);
         return reporter_.tell(
-            state.step, "checkpoint",
+            state.step, EventKind::Checkpoint,
             fmt::format("Checkpoint of step {}: {} in {}.", state.step, format_bytes(bytes), format_seconds(seconds)),
-            {{"path", path->filename().string()}, {"bytes", bytes}, {"seconds", seconds}});
+            CheckpointEvent{path->filename().string(), bytes, seconds}.to_json());
     });
 }
 
 Result<void> Checkpoints::leave(std::int64_t step) {
     return ranks_.on_first_rank("put a checkpoint aside", [&]() -> Result<void> {
-        const std::filesystem::path from = folder_ / checkpoint_name(step);
-        const std::filesystem::path to = folder_ / ("left-" + checkpoint_name(step));
+        const std::filesystem::path from = layout_.checkpoint(step);
+        const std::filesystem::path to = layout_.left_checkpoint(step);
         std::error_code error;
         std::filesystem::remove_all(to, error);
         std::filesystem::rename(from, to, error);

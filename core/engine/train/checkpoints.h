@@ -14,6 +14,7 @@
 #include "core/engine/train/trained_model.h"
 #include "core/engine/weights/checkpoint.h"
 #include "core/plan/plan.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::engine {
 
@@ -40,7 +41,7 @@ public:
 
 private:
     const Plan& plan_;
-    std::filesystem::path folder_;
+    RunLayout layout_;
     TrainedModel& model_;
     RankAgreement& ranks_;
     Reporter& reporter_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/engine/train/generate.h"
+#include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
 
@@ -63,7 +64,7 @@ Result<void> Evaluation::sample(std::int64_t updates) {
                  std::min(plan_.data.sequence_length, plan_.model.max_position), [&] { return ranks_.stop_asked(); });
     model_.train(true);
     if (!failure) return failure;
-    return reporter_.tell(updates, "sample", text, {{"prompt", prompt}});
+    return reporter_.tell(updates, EventKind::Sample, text, SampleEvent{prompt, ""}.to_json());
 }
 
 }  // namespace plimsoll::engine

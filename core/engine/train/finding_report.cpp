@@ -4,18 +4,16 @@
 #include <string>
 #include <utility>
 
+#include "core/telemetry/contract/event_contents.h"
+
 namespace plimsoll::engine {
 
 namespace {
 
-const char* kind_of(GuardFinding finding) {
-    return finding == GuardFinding::Nonfinite   ? "nonfinite"
-           : finding == GuardFinding::LossSpike ? "loss_spike"
-                                                : "spike";
-}
-
-std::string action_name(GuardAction action) {
-    return std::string(guard_action_names[static_cast<std::size_t>(action)]);
+EventKind kind_of(GuardFinding finding) {
+    return finding == GuardFinding::Nonfinite   ? EventKind::Nonfinite
+           : finding == GuardFinding::LossSpike ? EventKind::LossSpike
+                                                : EventKind::Spike;
 }
 
 std::string sentence_of(const std::optional<BadNumbers>& bad) {
@@ -47,29 +45,27 @@ std::string sentence_of_action(const StepRecord& step, double lr_factor) {
 Result<void> tell_finding(Reporter& reporter, const StepRecord& step, const std::optional<BadNumbers>& bad,
                           double lr_factor) {
     const GuardDecision& decision = step.decision;
-    Json details = {{"reason", decision.reason},
-                    {"action", action_name(decision.action)},
-                    {"loss", step.loss},
-                    {"grad_norm", step.norms.global},
-                    {"samples", step.samples}};
-    if (bad) {
-        details["tensor"] = bad->tensor;
-        details["layer"] = bad->layer;
-        details["pass"] = bad->forward ? "forward" : "backward";
-    }
-    if (decision.action == GuardAction::CutLr) details["lr_factor"] = lr_factor;
+    FindingEvent event{.reason = decision.reason,
+                       .action = std::string(name_of(decision.action)),
+                       .loss = step.loss,
+                       .grad_norm = step.norms.global,
+                       .samples = step.samples,
+                       .place = {},
+                       .lr_factor = {}};
+    if (bad) event.place = FindingEvent::Place{bad->tensor, bad->layer, bad->forward ? "forward" : "backward"};
+    if (decision.action == GuardAction::CutLr) event.lr_factor = lr_factor;
     std::string sentence = fmt::format("Step {}: {}", step.number, decision.reason);
     if (decision.finding == GuardFinding::Nonfinite) sentence += sentence_of(bad);
     sentence += sentence_of_action(step, lr_factor);
-    return reporter.tell(step.number, kind_of(decision.finding), sentence, std::move(details));
+    return reporter.tell(step.number, kind_of(decision.finding), sentence, event.to_json());
 }
 
 Result<void> tell_overflow(Reporter& reporter, const StepRecord& step, double next_scale) {
-    return reporter.tell(step.number, "overflow",
+    return reporter.tell(step.number, EventKind::Overflow,
                          fmt::format("Step {}: the fp16 gradients overflowed at loss scale {:g}; the update was "
                                      "skipped on all ranks, and the scale is now {:g}.",
                                      step.number, step.scale, next_scale),
-                         {{"scale", step.scale}, {"next_scale", next_scale}});
+                         OverflowEvent{step.scale, next_scale}.to_json());
 }
 
 }  // namespace plimsoll::engine

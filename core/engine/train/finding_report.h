@@ -15,7 +15,7 @@ namespace plimsoll::engine {
 Result<void> tell_finding(Reporter& reporter, const StepRecord& step, const std::optional<BadNumbers>& bad,
                           double lr_factor);
 
-/// The event "overflow"; `next_scale` is the loss scale from here on.
+/// EventKind::Overflow; `next_scale` is the loss scale from here on.
 Result<void> tell_overflow(Reporter& reporter, const StepRecord& step, double next_scale);
 
 }  // namespace plimsoll::engine

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/telemetry/contract/event_contents.h"
+
 namespace plimsoll::engine {
 
 bool NoiseMeter::measures(std::int64_t step) const {
@@ -26,24 +28,21 @@ Result<void> NoiseMeter::tell(Reporter& reporter, std::int64_t updates) const {
     const auto scale = scale_.value();
     if (!scale) {
         return reporter.tell(
-            updates, "noise_scale",
+            updates, EventKind::NoiseScale,
             fmt::format("The gradient noise scale cannot be told from {} measurements: noise and signal do not come "
                         "apart yet; measure more often (training.noise_scale_every) or longer.",
                         scale_.count()));
     }
     const bool pays = bigger_batch_pays(batch, *scale);
     return reporter.tell(
-        updates, "noise_scale",
+        updates, EventKind::NoiseScale,
         fmt::format("The gradient noise scale is about {} tokens ({} measurements), and a batch is {}: a batch twice "
                     "as large would take {:.0f} % fewer steps to the same loss and {:.0f} % more tokens; it {}.",
                     format_short(*scale), scale_.count(), format_short(batch),
                     100 * (1 - steps_ratio(2 * batch, *scale) / steps_ratio(batch, *scale)),
                     100 * (examples_ratio(2 * batch, *scale) / examples_ratio(batch, *scale) - 1),
                     pays ? "pays" : "hardly pays"),
-        {{"noise_scale", *scale},
-         {"batch_tokens", batch},
-         {"measurements", scale_.count()},
-         {"bigger_batch_pays", pays}});
+        NoiseScaleEvent{*scale, batch, static_cast<std::int64_t>(scale_.count()), pays}.to_json());
 }
 
 }  // namespace plimsoll::engine

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/control/lr_range_test.h"
+#include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
 
@@ -33,7 +34,7 @@ Result<void> RangeTest::tell(Reporter& reporter, std::int64_t updates) const {
     if (!on_) return {};
     const auto result = judge_range_test(rates_, losses_);
     if (!result) {
-        return reporter.tell(updates, "range_test",
+        return reporter.tell(updates, EventKind::RangeTest,
                              fmt::format("The range test from {:g} to {:g} found no rate at which the loss falls: take "
                                          "more steps, or other bounds (optimizer.lr is the highest rate, "
                                          "lr.warmup_start_ratio the lowest as a share of it).",
@@ -41,13 +42,13 @@ Result<void> RangeTest::tell(Reporter& reporter, std::int64_t updates) const {
     }
     std::string sentence = fmt::format("The loss fell fastest at a learning rate of {:.3g} and was lowest at {:.3g}",
                                        result->steepest, result->lowest);
-    Json details = {{"steepest", result->steepest}, {"lowest", result->lowest}, {"suggestion", result->suggestion}};
     if (result->diverged) {
         sentence += fmt::format("; it diverged at {:.3g}", *result->diverged);
-        details["diverged"] = *result->diverged;
     }
     sentence += fmt::format("; take optimizer.lr={:.2g} as the peak.", result->suggestion);
-    return reporter.tell(updates, "range_test", sentence, std::move(details));
+    return reporter.tell(
+        updates, EventKind::RangeTest, sentence,
+        RangeTestEvent{result->steepest, result->lowest, result->suggestion, result->diverged}.to_json());
 }
 
 }  // namespace plimsoll::engine

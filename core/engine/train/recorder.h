@@ -10,6 +10,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
+#include "core/telemetry/contract/event_kind.h"
 #include "core/telemetry/writer.h"
 
 namespace plimsoll::engine {
@@ -21,8 +22,7 @@ public:
     static Result<Recorder> open(const std::filesystem::path& run, int rank);
 
     Result<void> points(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
-    Result<void> event(std::int64_t step, const std::string& kind, const std::string& sentence,
-                       Json details = Json::object());
+    Result<void> event(std::int64_t step, EventKind kind, const std::string& sentence, Json details = Json::object());
 
 private:
     explicit Recorder(TelemetryWriter writer) : writer_(std::move(writer)) {}

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/memory/memory_counter.h"
+#include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
 
@@ -16,7 +17,7 @@ constexpr std::int64_t lines_every = 10;     ///< steps between lines in the log
 
 }  // namespace
 
-Result<void> Reporter::tell(std::int64_t step, const char* kind, const std::string& sentence, Json details) {
+Result<void> Reporter::tell(std::int64_t step, EventKind kind, const std::string& sentence, Json details) {
     if (!first_rank()) return {};
     fmt::print("{}\n", sentence);
     std::fflush(stdout);
@@ -41,8 +42,8 @@ void Reporter::add_figures_of_run(const StepRecord& step, std::optional<double> 
               {series::loss_scale, step.scale},
               {series::grad_norm, step.norms.global},
               {series::tokens_per_second, rate}};
-    if (plan_.model.moe()) values.emplace_back("router_loss", step.router_loss);
-    if (plan_.model.z_loss > 0) values.emplace_back("z_loss", step.z_loss);
+    if (plan_.model.moe()) values.emplace_back(series::router_loss, step.router_loss);
+    if (plan_.model.z_loss > 0) values.emplace_back(series::z_loss, step.z_loss);
     if (noise_scale) values.emplace_back(series::noise_scale, *noise_scale);
     if (looks_closer(step.number)) {
         for (const auto& [layer, norm] : step.norms.layers) {
@@ -72,46 +73,37 @@ Result<void> Reporter::record(const StepRecord& step, std::optional<double> nois
 
 Result<void> Reporter::record_pipeline(std::int64_t step, const std::vector<OpTime>& times, bool several_chunks) {
     if (times.empty()) return {};
-    const double origin = times.front().start;
-    Json ops = Json::array();
+    PipelineEvent event{mesh_.position().pp, times.front().start, {}};
     for (const OpTime& each : times) {
-        ops.push_back({short_name(each.op, several_chunks), each.start - origin, each.end - origin});
+        event.ops.push_back({short_name(each.op, several_chunks), each.start - event.origin, each.end - event.origin});
     }
-    return recorder_.event(step, "pipeline", "",
-                           {{"pp_rank", mesh_.position().pp}, {"origin", origin}, {"ops", std::move(ops)}});
+    return recorder_.event(step, EventKind::Pipeline, "", event.to_json());
 }
 
-/// "peak" and "live" in bytes, both kind by kind, and with experts how many rows each of them got (RoutingLog).
 Result<void> Reporter::record_memory(std::int64_t updates, const StepMemory& memory) {
     const int rank = mesh_.world().rank();
     const MemoryTimeline timeline = make_timeline(memory.trace, 0, nullptr);
     const CategoryBytes now = memory_by_category();
-    Json peaks = Json::object(), live = Json::object();
-    for (std::size_t c = 0; c < memory_categories; ++c) {
-        const std::string name(memory_category_names[c]);
-        peaks[name] = memory.standing[c] + timeline.at_peak[c];
-        live[name] = now[c];
-    }
     // For comparing with a dry run op by op (plimsoll-worker --memory-trace writes the same lines).
     if (const char* file = std::getenv("PLIMSOLL_MEMORY_TRACE"); file != nullptr && *file != '\0') {
         const auto path = fmt::format("{}.{}", file, rank);
         if (auto written = write_file_atomic(path, trace_text(memory.trace, 0)); !written) return written;
     }
-    Json details{{"rank", rank},
-                 {"peak", memory_peak_since_mark()},
-                 {"live", memory_now()},
-                 {"categories", std::move(peaks)},
-                 {"live_categories", std::move(live)}};
-    if (!memory.routing.empty() && memory.routing.size() <= most_routings) details["routing"] = memory.routing;
-    return recorder_.event(updates, "memory", "", std::move(details));
+    MemoryEvent event{.rank = rank, .peak = memory_peak_since_mark(), .live = memory_now()};
+    for (std::size_t c = 0; c < memory_categories; ++c) {
+        event.categories.emplace_back(memory_category_names[c], memory.standing[c] + timeline.at_peak[c]);
+        event.live_categories.emplace_back(memory_category_names[c], now[c]);
+    }
+    if (memory.routing.size() <= most_routings) event.routing = memory.routing;
+    return recorder_.event(updates, EventKind::Memory, "", event.to_json());
 }
 
 Result<void> Reporter::record_validation(std::int64_t updates, double loss, std::int64_t sequences) {
     if (!first_rank()) return {};
     if (auto recorded = recorder_.points(updates, {{series::validation_loss, loss}}); !recorded) return recorded;
-    return tell(updates, "validation",
+    return tell(updates, EventKind::Validation,
                 fmt::format("Validation loss {:.3f} after step {}, over {} sequences.", loss, updates, sequences),
-                {{"loss", loss}});
+                ValidationEvent{loss}.to_json());
 }
 
 }  // namespace plimsoll::engine

@@ -25,7 +25,7 @@ public:
         : plan_(plan), mesh_(mesh), recorder_(recorder), accelerator_(accelerator) {}
 
     /// An event of the whole run: rank 0 records it and prints its sentence.
-    Result<void> tell(std::int64_t step, const char* kind, const std::string& sentence, Json details = Json::object());
+    Result<void> tell(std::int64_t step, EventKind kind, const std::string& sentence, Json details = Json::object());
 
     /// A step's figures: this rank's own, and on rank 0 the run's, with a line in the log now and then. `noise_scale`:
     /// where this step measured it.

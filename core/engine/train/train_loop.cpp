@@ -64,8 +64,8 @@ Result<void> TrainLoop::restore() {
 
 Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const std::vector<std::string>& damaged) {
     for (const std::string& each : damaged) {
-        auto told =
-            reporter_.tell(position_.updates, "damaged", fmt::format("A damaged checkpoint was passed over: {}", each));
+        auto told = reporter_.tell(position_.updates, EventKind::Damaged,
+                                   fmt::format("A damaged checkpoint was passed over: {}", each));
         if (!told) return told;
     }
     const torch::Device device = model_.device();
@@ -99,7 +99,7 @@ Result<TrainOutcome> TrainLoop::run() {
 
 Result<TrainOutcome> TrainLoop::stop() {
     if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-    auto told = reporter_.tell(position_.updates, "stop",
+    auto told = reporter_.tell(position_.updates, EventKind::Stop,
                                fmt::format("Stopped after step {}, with a checkpoint.", position_.updates));
     if (!told) return tl::unexpected(told.error());
     return TrainOutcome::Stopped;
@@ -110,7 +110,7 @@ Result<TrainOutcome> TrainLoop::finish() {
     if (auto told = noise_.tell(reporter_, updates); !told) return tl::unexpected(told.error());
     if (auto told = range_test_.tell(reporter_, updates); !told) return tl::unexpected(told.error());
     if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-    auto told = reporter_.tell(updates, "end",
+    auto told = reporter_.tell(updates, EventKind::End,
                                fmt::format("Finished {} steps; the last loss was {:.3f}.", updates, last_loss_));
     if (!told) return tl::unexpected(told.error());
     return TrainOutcome::Finished;

@@ -12,6 +12,7 @@
 #include "core/plan/trainable.h"
 #include "core/schedule/plan_pipeline/plan_schedule.h"
 #include "core/schedule/plan_pipeline/schedule_file.h"
+#include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll::engine {
 
@@ -113,7 +114,7 @@ Result<TrainOutcome> train(const Plan& plan, const RankInfo& info, const Trainer
     }();
     if (!outcome) {
         const auto sentence = fmt::format("Rank {}: {}", info.rank, outcome.error().message);
-        static_cast<void>(recorder.event(0, "error", sentence));  // the same error ends the program
+        static_cast<void>(recorder.event(0, EventKind::Error, sentence));  // the same error ends the program
     }
     return outcome;
 }

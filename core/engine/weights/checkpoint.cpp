@@ -14,6 +14,7 @@
 #include "core/engine/weights/safetensors.h"
 #include "core/plan/adapter.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::engine {
 
@@ -21,11 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Prefix of folders under construction or removal, which a crash may leave behind.
-constexpr std::string_view hidden_prefix = ".step-";
-
 fs::path hidden(const fs::path& checkpoints, std::int64_t step, std::string_view purpose) {
-    return checkpoints / fmt::format(".{}.{}", checkpoint_name(step), purpose);
+    return checkpoints / hidden_checkpoint_name(step, purpose);
 }
 
 void remove_left_behind(const fs::path& checkpoints) {
@@ -33,7 +31,7 @@ void remove_left_behind(const fs::path& checkpoints) {
     std::error_code error;
     for (auto it = fs::directory_iterator(checkpoints, error); !error && it != fs::directory_iterator();
          it.increment(error)) {
-        if (it->path().filename().string().starts_with(hidden_prefix)) left.push_back(it->path());
+        if (is_hidden_checkpoint(it->path().filename().string())) left.push_back(it->path());
     }
     for (const fs::path& path : left) fs::remove_all(path, error);
 }

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <vector>
 
+#include "core/telemetry/contract/run_layout.h"
+
 namespace plimsoll {
 
 namespace fs = std::filesystem;
@@ -80,7 +82,7 @@ Result<ProcessConfig> find_process_config(std::int64_t pid, const fs::path& proc
     config.world_size = world_size_of(process);
     if (fs::path(arguments->front()).filename() == "plimsoll-worker") {
         for (std::size_t i = 1; i < arguments->size(); ++i) {
-            const fs::path plan = folder / (*arguments)[i] / "plan.json";
+            const fs::path plan = RunLayout(folder / (*arguments)[i]).plan();
             if (!fs::is_regular_file(plan, error)) continue;
             config.kind = ProcessConfig::Kind::Plimsoll;
             config.path = plan;

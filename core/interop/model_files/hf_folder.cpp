@@ -10,6 +10,7 @@
 #include "core/checkpoint/safetensors_header.h"
 #include "core/interop/model_files/folder_aside.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll {
 

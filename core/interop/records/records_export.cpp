@@ -77,7 +77,7 @@ Result<void> jsonl(const SeriesStore& store, Lines& lines) {
         }
     }
     for (const Event& event : store.events()) {
-        auto added = lines.add(json_line({{"event", event.kind},
+        auto added = lines.add(json_line({{"event", event.kind.name()},
                                           {"step", event.step},
                                           {"time", json_number(event.time)},
                                           {"sentence", event.sentence},

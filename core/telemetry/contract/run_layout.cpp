@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <string_view>
 
 namespace plimsoll {
 
@@ -61,6 +60,14 @@ std::optional<std::int64_t> step_of(const std::string& name) {
     if (!name.starts_with(step_prefix)) return std::nullopt;
     const auto step = whole_number<std::int64_t>(std::string_view(name).substr(step_prefix.size()));
     return step && checkpoint_name(*step) == name ? step : std::nullopt;
+}
+
+std::string hidden_checkpoint_name(std::int64_t step, std::string_view purpose) {
+    return fmt::format(".{}.{}", checkpoint_name(step), purpose);
+}
+
+bool is_hidden_checkpoint(std::string_view name) {
+    return name.starts_with('.') && name.substr(1).starts_with(step_prefix);
 }
 
 }  // namespace plimsoll

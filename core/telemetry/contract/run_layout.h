@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace plimsoll {
@@ -56,5 +57,8 @@ std::optional<int> rank_of(const std::filesystem::path& record);
 std::string checkpoint_name(std::int64_t step);
 /// The step in such a name; nothing for any other.
 std::optional<std::int64_t> step_of(const std::string& name);
+/// ".step-00000100.new": of a checkpoint that is being made or removed; a crash may leave it behind.
+std::string hidden_checkpoint_name(std::int64_t step, std::string_view purpose);
+bool is_hidden_checkpoint(std::string_view name);
 
 }  // namespace plimsoll

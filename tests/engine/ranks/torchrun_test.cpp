@@ -25,15 +25,15 @@ TEST(Torchrun, StartsTheWorkersAndStartsThemAgainWhenOneIsKilled) {
                    {"--no-python", "--standalone", "--nproc-per-node", "2", "--max-restarts", "1", "--monitor-interval",
                     "0.1", worker_program().string(), run.string()},
                    {}, folder.path() / "out", folder.path() / "err");
-    ASSERT_TRUE(wait_for_points(run, "loss", 120)) << launcher.errors();
-    const pid_t rank0 = events_of(recorded(run), "start").at(0).details.at("pid").get<pid_t>();
+    ASSERT_TRUE(wait_for_points(run, series::loss, 120)) << launcher.errors();
+    const pid_t rank0 = events_of(recorded(run), EventKind::Start).at(0).details.at("pid").get<pid_t>();
     ASSERT_EQ(::kill(rank0, SIGKILL), 0);
     EXPECT_EQ(launcher.wait(), 0) << launcher.errors();
 
     const auto store = recorded(run);
-    ASSERT_EQ(events_of(store, "resume").size(), 1U);
-    EXPECT_GE(events_of(store, "resume")[0].step, 100U);
-    const auto* loss = store.find("loss");
+    ASSERT_EQ(events_of(store, EventKind::Resume).size(), 1U);
+    EXPECT_GE(events_of(store, EventKind::Resume)[0].step, 100U);
+    const auto* loss = store.find(series::loss);
     ASSERT_EQ(loss->size(), 600U) << "each step once: what the killed attempt did after its checkpoint is taken back";
     EXPECT_EQ(loss->step(599), 600U);
 }

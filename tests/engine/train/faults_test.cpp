@@ -17,6 +17,7 @@
 
 #include "core/base/file.h"
 #include "core/base/version.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_harness.h"
 
 namespace plimsoll::testing {
@@ -53,17 +54,17 @@ protected:
 TEST_F(Faults, SigtermEndsAllRanksAfterTheSameStepWithACheckpoint) {
     write_plan(run(), endless(2));
     Ranks ranks(run(), 2);
-    ASSERT_TRUE(wait_for_points(run(), "loss", 3));
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 3));
     ranks.rank(1).signal(SIGTERM);  // one is enough: the ranks agree
     EXPECT_THAT(ranks.wait(), Each(0)) << ranks.rank(0).errors() << ranks.rank(1).errors();
 
     const auto store = recorded(run(), 2);
-    const auto last = store.find("loss")->step(store.find("loss")->size() - 1);
+    const auto last = store.find(series::loss)->step(store.find(series::loss)->size() - 1);
     const auto* other = store.find("step_time@1");
     EXPECT_EQ(other->step(other->size() - 1), last);
     EXPECT_TRUE(std::filesystem::exists(checkpoint(run(), static_cast<int>(last)) / "model.safetensors"));
-    ASSERT_EQ(events_of(store, "stop").size(), 1U);
-    EXPECT_EQ(events_of(store, "stop")[0].step, last);
+    ASSERT_EQ(events_of(store, EventKind::Stop).size(), 1U);
+    EXPECT_EQ(events_of(store, EventKind::Stop)[0].step, last);
 }
 
 TEST_F(Faults, AStopEndsTheSampleThatIsBeingWritten) {
@@ -77,16 +78,16 @@ TEST_F(Faults, AStopEndsTheSampleThatIsBeingWritten) {
     write_plan(run(), slow);
     Ranks ranks(run(), 2);
     // Rank 0 is at its first sample (160 bytes) as soon as the first step is recorded.
-    ASSERT_TRUE(wait_for_points(run(), "loss", 1));
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 1));
     ranks.rank(0).signal(SIGTERM);
     ranks.rank(1).signal(SIGTERM);
     EXPECT_THAT(ranks.wait(), Each(0)) << ranks.rank(0).errors() << ranks.rank(1).errors();
     const auto store = recorded(run());
-    ASSERT_EQ(events_of(store, "sample").size(), 1U);
+    ASSERT_EQ(events_of(store, EventKind::Sample).size(), 1U);
     // Characters, not bytes: an untrained model writes what is repaired to three-byte U+FFFD.
-    const std::string& text = events_of(store, "sample")[0].sentence;
+    const std::string& text = events_of(store, EventKind::Sample)[0].sentence;
     EXPECT_LT(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }), 80) << text;
-    EXPECT_EQ(events_of(store, "stop").at(0).step, 2U);
+    EXPECT_EQ(events_of(store, EventKind::Stop).at(0).step, 2U);
 }
 
 TEST_F(Faults, AStoppedRunGoesOnAsIfNothingHadHappened) {
@@ -97,17 +98,17 @@ TEST_F(Faults, AStoppedRunGoesOnAsIfNothingHadHappened) {
     write_plan(run("stopped"), whole);
     {
         Ranks ranks(run("stopped"), 2);
-        ASSERT_TRUE(wait_for_points(run("stopped"), "loss", 2));
+        ASSERT_TRUE(wait_for_points(run("stopped"), series::loss, 2));
         ranks.rank(0).signal(SIGTERM);
         ranks.rank(1).signal(SIGTERM);
         EXPECT_THAT(ranks.wait(), Each(0));
     }
     train(run("stopped"), whole);
     const auto stopped = recorded(run("stopped"));
-    ASSERT_EQ(events_of(stopped, "stop").size(), 1U) << "the run was over before it could be stopped";
-    ASSERT_EQ(events_of(stopped, "resume").size(), 1U);
-    EXPECT_EQ(events_of(stopped, "resume")[0].step, events_of(stopped, "stop")[0].step);
-    EXPECT_EQ(values(stopped, "loss"), values(recorded(run("undisturbed")), "loss"));
+    ASSERT_EQ(events_of(stopped, EventKind::Stop).size(), 1U) << "the run was over before it could be stopped";
+    ASSERT_EQ(events_of(stopped, EventKind::Resume).size(), 1U);
+    EXPECT_EQ(events_of(stopped, EventKind::Resume)[0].step, events_of(stopped, EventKind::Stop)[0].step);
+    EXPECT_EQ(values(stopped, series::loss), values(recorded(run("undisturbed")), series::loss));
     EXPECT_TRUE(bytes_of(checkpoint(run("stopped"), 250) / "model.safetensors") ==
                 bytes_of(checkpoint(run("undisturbed"), 250) / "model.safetensors"));
 }
@@ -118,7 +119,7 @@ TEST_F(Faults, TheOtherRanksEndWithAClearSentenceWhenOneIsKilled) {
     three.layout.micro_batch = 2;
     write_plan(run(), three);
     Ranks ranks(run(), 3, {"--timeout", "20"});
-    ASSERT_TRUE(wait_for_points(run(), "loss", 2));
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 2));
     ranks.rank(1).signal(SIGKILL);
     EXPECT_THAT(ranks.wait(), ElementsAre(1, 128 + SIGKILL, 1));
     // Nearly always Gloo tells a rank at once that its peer is gone; seen twice in some 250 runs under load, one went
@@ -129,13 +130,13 @@ TEST_F(Faults, TheOtherRanksEndWithAClearSentenceWhenOneIsKilled) {
                           AnyOf(HasSubstr("the log of the rank that ended first tells the cause"),
                                 HasSubstr("did not answer within 20.0 s"))));
     }
-    EXPECT_EQ(events_of(recorded(run()), "error").size(), 1U);
+    EXPECT_EQ(events_of(recorded(run()), EventKind::Error).size(), 1U);
 }
 
 TEST_F(Faults, AHungRankIsGivenUpAfterTheTimeout) {
     write_plan(run(), endless(2));
     Ranks ranks(run(), 2, {"--timeout", "2"});
-    ASSERT_TRUE(wait_for_points(run(), "loss", 2));
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 2));
     ranks.rank(1).signal(SIGSTOP);
     EXPECT_EQ(ranks.rank(0).wait(), 1);
     EXPECT_THAT(ranks.rank(0).last_line(),
@@ -152,16 +153,17 @@ TEST_F(Faults, AnOverflowIsSkippedOnAllRanksAndRateAndCountWait) {
     fp16.numerics.hysteresis = 1;
     train(run(), fp16);
     const auto store = recorded(run(), 2);
-    const auto overflows = events_of(store, "overflow");
+    const auto overflows = events_of(store, EventKind::Overflow);
     ASSERT_GE(overflows.size(), 1U);
     EXPECT_THAT(overflows[0].sentence,
                 HasSubstr("the update was skipped on all ranks, and the scale is now 8.38861e+06"));
-    const auto scales = values(store, "loss_scale"), rates = values(store, "lr"), norms = values(store, "grad_norm");
+    const auto scales = values(store, series::loss_scale), rates = values(store, series::lr),
+               norms = values(store, series::grad_norm);
     ASSERT_EQ(scales.size(), 6 + overflows.size());
     EXPECT_EQ(values(store, "step_time@1").size(), scales.size());
     std::size_t updates = 0;
     for (std::size_t i = 0; i < scales.size(); ++i) {
-        EXPECT_EQ(store.find("loss")->step(i), updates + 1);
+        EXPECT_EQ(store.find(series::loss)->step(i), updates + 1);
         if (std::isfinite(norms[i])) {
             ++updates;
         } else if (i + 1 < scales.size()) {
@@ -184,7 +186,7 @@ TEST_F(Faults, AnEndlessOverflowFailsWithTheCure) {
     EXPECT_THAT(ranks.wait(), ElementsAre(1));
     EXPECT_THAT(ranks.rank(0).last_line(),
                 AllOf(HasSubstr("overflowed 10 steps in a row"), HasSubstr("lower numerics.loss_scale")));
-    EXPECT_EQ(events_of(recorded(run()), "overflow").size(), 10U);
+    EXPECT_EQ(events_of(recorded(run()), EventKind::Overflow).size(), 10U);
 }
 
 TEST_F(Faults, ANonFiniteLossFailsAfterThreeStepsWithTheCure) {
@@ -197,7 +199,7 @@ TEST_F(Faults, ANonFiniteLossFailsAfterThreeStepsWithTheCure) {
     EXPECT_THAT(ranks.wait(), ElementsAre(1, 1));
     EXPECT_THAT(ranks.rank(0).last_line(),
                 AllOf(HasSubstr("not finite 3 times in a row"), HasSubstr("lower optimizer.lr (now 1000)")));
-    EXPECT_EQ(events_of(recorded(run()), "nonfinite").size(), 3U);
+    EXPECT_EQ(events_of(recorded(run()), EventKind::Nonfinite).size(), 3U);
 }
 
 TEST_F(Faults, WhatCannotWorkIsRefusedWithCode2) {
@@ -223,7 +225,7 @@ TEST_F(Faults, WhatCannotWorkIsRefusedWithCode2) {
         EXPECT_THAT(ranks.wait(), ElementsAre(2)) << ranks.rank(0).errors();
         EXPECT_THAT(ranks.rank(0).last_line(),
                     AllOf(StartsWith("plimsoll-worker: rank 0: "), HasSubstr(each.sentence)));
-        EXPECT_FALSE(std::filesystem::exists(run(each.name) / "checkpoints"));
+        EXPECT_FALSE(std::filesystem::exists(RunLayout(run(each.name)).checkpoints()));
     }
 }
 
@@ -268,7 +270,7 @@ TEST_F(Faults, AStoreThatIsNotThereIsNamed) {
 TEST_F(Faults, ACrashLeavesALastWord) {
     write_plan(run(), endless(1));
     Ranks ranks(run(), 1);
-    ASSERT_TRUE(wait_for_points(run(), "loss", 1));
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 1));
     ranks.rank(0).signal(SIGSEGV);
     EXPECT_THAT(ranks.wait(), ElementsAre(128 + SIGSEGV));
     EXPECT_THAT(ranks.rank(0).last_line(),
@@ -304,7 +306,7 @@ TEST_F(Faults, AWorkerDiesWithItsSupervisor) {
     }
     pid_t worker = 0;
     ASSERT_EQ(::read(pipe[0], &worker, sizeof worker), static_cast<ssize_t>(sizeof worker));
-    ASSERT_TRUE(wait_for_points(run(), "loss", 1));
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 1));
     EXPECT_NE(process_state(worker), "");
     ::kill(supervisor, SIGKILL);
     ::waitpid(supervisor, nullptr, 0);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/base/json.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_harness.h"
 
 namespace plimsoll::testing {
@@ -53,13 +54,13 @@ protected:
     }
     /// Over the validation part: a fault moves the batches of the steps behind it.
     static double last_loss(const SeriesStore& store) {
-        const auto losses = values(store, "validation_loss");
+        const auto losses = values(store, series::validation_loss);
         return losses.empty() ? std::nan("") : losses.back();
     }
     /// Of the same plan without the fault.
     double clean_loss(const Plan& plan) { return last_loss(finish("clean", plan, "")); }
     static void expect_alike(const SeriesStore& store) {
-        EXPECT_EQ(values(store, "step_time").size(), values(store, "step_time@1").size())
+        EXPECT_EQ(values(store, series::step_time).size(), values(store, "step_time@1").size())
             << "both ranks took all steps";
     }
 
@@ -68,11 +69,11 @@ protected:
     std::string last_line_;
 };
 
-std::vector<Event> only(const SeriesStore& store, const std::string& kind, std::size_t count) {
+std::vector<Event> only(const SeriesStore& store, EventKind kind, std::size_t count) {
     auto events = events_of(store, kind);
-    EXPECT_EQ(events.size(), count) << kind;
+    EXPECT_EQ(events.size(), count) << name_of(kind);
     for (const Event& event : store.events()) {
-        if (events.size() != count) ADD_FAILURE() << event.step << " " << event.kind << ": " << event.sentence;
+        if (events.size() != count) ADD_FAILURE() << event.step << " " << event.kind.name() << ": " << event.sentence;
     }
     events.resize(count);
     return events;
@@ -80,14 +81,14 @@ std::vector<Event> only(const SeriesStore& store, const std::string& kind, std::
 
 TEST_F(Guarded, NanInTheForwardIsFoundInItsLayerAndLeftOut) {
     const SeriesStore store = finish("nan", plan(), "nan@step=40,layer=1");
-    const Event event = only(store, "nonfinite", 1)[0];
+    const Event event = only(store, EventKind::Nonfinite, 1)[0];
     EXPECT_EQ(event.step, 40U);
     EXPECT_EQ(event.details.at("layer"), "1");
     EXPECT_EQ(event.details.at("pass"), "forward");
     EXPECT_THAT(event.sentence, HasSubstr("the first NaN was in layer 1 (the output of layer 1), in the forward pass"));
     EXPECT_THAT(event.sentence, HasSubstr("skipped on all ranks"));
     expect_alike(store);
-    EXPECT_EQ(values(store, "loss").size(), static_cast<std::size_t>(steps + 1)) << "step 40 twice";
+    EXPECT_EQ(values(store, series::loss).size(), static_cast<std::size_t>(steps + 1)) << "step 40 twice";
     EXPECT_LT(last_loss(store), clean_loss(plan()) * 1.02);
 }
 
@@ -95,7 +96,7 @@ TEST_F(Guarded, InfinityInTheBackwardIsFoundInItsTensor) {
     Plan layered = plan();
     layered.layout.zero_stage = 2;
     const SeriesStore store = finish("inf", layered, "inf@step=40,layer=0,where=backward");
-    const Event event = only(store, "nonfinite", 1)[0];
+    const Event event = only(store, EventKind::Nonfinite, 1)[0];
     EXPECT_EQ(event.step, 40U);
     EXPECT_EQ(event.details.at("layer"), "0");
     EXPECT_EQ(event.details.at("pass"), "backward");
@@ -111,7 +112,7 @@ TEST_F(Guarded, NanIsFoundAcrossPipelineStages) {
     piped.layout.accumulation = 2;
     for (const char* where : {"forward", "backward"}) {
         const SeriesStore store = finish(where, piped, std::string("nan@step=40,layer=1,where=") + where);
-        const Event event = only(store, "nonfinite", 1)[0];
+        const Event event = only(store, EventKind::Nonfinite, 1)[0];
         EXPECT_EQ(event.details.at("layer"), "1");
         EXPECT_EQ(event.details.at("pass"), where);
     }
@@ -130,12 +131,12 @@ TEST_P(Spikes, AreAnsweredAndOutlived) {
     guarded.optimizer.clip = 0;
     guarded.guard.*GetParam().flag = true;
     const SeriesStore store = finish("spike", guarded, "spike@step=40,factor=1000");
-    const Event event = only(store, "spike", 1)[0];
+    const Event event = only(store, EventKind::Spike, 1)[0];
     EXPECT_EQ(event.step, 40U);
     EXPECT_EQ(event.details.at("action"), GetParam().action);
     EXPECT_THAT(event.sentence, StartsWith("Step 40: the gradient norm "));
     expect_alike(store);
-    EXPECT_EQ(values(store, "loss").size(), static_cast<std::size_t>(GetParam().applied ? steps : steps + 1));
+    EXPECT_EQ(values(store, series::loss).size(), static_cast<std::size_t>(GetParam().applied ? steps : steps + 1));
     EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
 }
 
@@ -149,9 +150,9 @@ TEST_F(Guarded, ACutHoldsForTheRestOfTheRun) {
     guarded.optimizer.lr = 2e-2;
     guarded.lr.kind = LrKind::Constant;  // with no fall of its own at the end
     const SeriesStore store = finish("cut", guarded, "spike@step=40,factor=1000");
-    EXPECT_EQ(only(store, "spike", 1)[0].details.at("lr_factor"), 0.8);
+    EXPECT_EQ(only(store, EventKind::Spike, 1)[0].details.at("lr_factor"), 0.8);
     const SeriesStore clean = finish("clean", guarded, "");
-    const auto cut = values(store, "lr"), usual = values(clean, "lr");
+    const auto cut = values(store, series::lr), usual = values(clean, series::lr);
     ASSERT_EQ(cut.size(), usual.size());
     for (std::size_t i = 0; i < cut.size(); ++i) EXPECT_DOUBLE_EQ(cut[i], usual[i] * (i + 1 >= 40 ? 0.8 : 1)) << i;
     EXPECT_LT(last_loss(store), last_loss(clean) * 1.02);
@@ -161,7 +162,7 @@ TEST_F(Guarded, ACheckpointHoldsTheStateBeforeTheSpike) {
     Plan guarded = plan();
     guarded.guard.checkpoint = true;
     const SeriesStore store = finish("save", guarded, "spike@step=40,factor=1000");
-    EXPECT_EQ(only(store, "spike", 1)[0].details.at("action"), "checkpoint");
+    EXPECT_EQ(only(store, EventKind::Spike, 1)[0].details.at("action"), "checkpoint");
     EXPECT_TRUE(std::filesystem::exists(checkpoint(run("save"), 39) / "model.safetensors"));
     EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
 }
@@ -172,7 +173,7 @@ TEST_F(Guarded, ARollbackIsAForkWithoutTheBatchAtFault) {
     guarded.training.checkpoint_every = 30;
     // The batch is bad whenever it is met: only leaving it out helps.
     const SeriesStore store = finish("back", guarded, "nan@step=40,layer=0");
-    const Event found = only(store, "nonfinite", 1)[0], back = only(store, "rollback", 1)[0];
+    const Event found = only(store, EventKind::Nonfinite, 1)[0], back = only(store, EventKind::Rollback, 1)[0];
     EXPECT_EQ(found.step, 40U);
     EXPECT_EQ(found.details.at("action"), "roll_back");
     EXPECT_EQ(back.step, 30U);
@@ -180,7 +181,7 @@ TEST_F(Guarded, ARollbackIsAForkWithoutTheBatchAtFault) {
     EXPECT_EQ(back.details.at("to"), 30);
     EXPECT_EQ(back.details.at("samples"), 39 * 8);
     expect_alike(store);
-    EXPECT_EQ(values(store, "loss").size(), static_cast<std::size_t>(steps)) << "one whole branch";
+    EXPECT_EQ(values(store, series::loss).size(), static_cast<std::size_t>(steps)) << "one whole branch";
     ASSERT_EQ(store.branches("loss").size(), 1U);
     EXPECT_EQ(store.branches("loss")[0].size(), 10U) << "steps 31 to 40 stay as the branch that was left";
     EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
@@ -192,12 +193,12 @@ TEST_F(Guarded, ARollbackThatComesBackTakesTheCheckpointBefore) {
     guarded.training.checkpoint_every = 15;
     guarded.training.keep_checkpoints = 5;
     const SeriesStore store = finish("back", guarded, "nan@step=40,layer=0,batches=2");
-    const auto back = only(store, "rollback", 2);
+    const auto back = only(store, EventKind::Rollback, 2);
     EXPECT_EQ(back[0].details.at("to"), 30);
     EXPECT_EQ(back[1].details.at("to"), 15) << "30 led here twice";
-    EXPECT_TRUE(std::filesystem::exists(run("back") / "checkpoints" / "left-step-00000030"));
+    EXPECT_TRUE(std::filesystem::exists(RunLayout(run("back")).left_checkpoint(30)));
     EXPECT_TRUE(std::filesystem::exists(checkpoint(run("back"), 30))) << "the new branch has its own";
-    EXPECT_EQ(values(store, "loss").size(), static_cast<std::size_t>(steps));
+    EXPECT_EQ(values(store, series::loss).size(), static_cast<std::size_t>(steps));
     EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
     // Whoever resumes from here knows which batches to leave out.
     const auto state = read_json(checkpoint(run("back"), steps) / "state.json").value();
@@ -225,7 +226,7 @@ TEST_F(Guarded, ASlowRankIsSeenInItsOwnTime) {
     const SeriesStore store = finish("slow", quick, "slow-rank@step=5,rank=1,ms=80");
     const auto times = values(store, "step_time@1");
     EXPECT_GT(times.at(7), 0.08);
-    EXPECT_EQ(values(store, "loss").size(), 10U);
+    EXPECT_EQ(values(store, series::loss).size(), 10U);
 }
 
 class Scaled : public Guarded, public ::testing::WithParamInterface<LossScalePolicy> {};
@@ -243,10 +244,10 @@ TEST_P(Scaled, Fp16ConvergesFromAScaleThatIsTooHigh) {
     half.numerics.initial_scale_power = 30;
     half.numerics.loss_scale_check_every = 10;
     const SeriesStore store = finish("dynamic", half, "overflow@step=30");
-    EXPECT_GT(events_of(store, "overflow").size(), 5U);
-    const auto overflows = events_of(store, "overflow");
+    EXPECT_GT(events_of(store, EventKind::Overflow).size(), 5U);
+    const auto overflows = events_of(store, EventKind::Overflow);
     EXPECT_TRUE(std::any_of(overflows.begin(), overflows.end(), [](const Event& each) { return each.step == 30; }));
-    const auto rates = values(store, "lr"), scales = values(store, "loss_scale");
+    const auto rates = values(store, series::lr), scales = values(store, series::loss_scale);
     EXPECT_EQ(rates.front(), rates.at(5)) << "the schedule waits while updates are skipped";
     EXPECT_LT(scales.back(), std::exp2(30));
     // Some twenty skipped batches move those behind them, which alone changes the end by 3 % here.

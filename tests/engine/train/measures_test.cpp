@@ -30,9 +30,9 @@ protected:
         for (const int code : ranks.wait()) EXPECT_EQ(code, 0) << ranks.rank(0).last_line();
         return recorded(run, static_cast<int>(plan.layout.world_size()));
     }
-    static Event only(const SeriesStore& store, const std::string& kind) {
+    static Event only(const SeriesStore& store, EventKind kind) {
         const auto events = events_of(store, kind);
-        EXPECT_EQ(events.size(), 1U) << kind;
+        EXPECT_EQ(events.size(), 1U) << name_of(kind);
         return events.empty() ? Event() : events.front();
     }
 
@@ -44,21 +44,21 @@ TEST_F(Measured, TheNoiseScaleSaysWhetherABiggerBatchPays) {
     Plan measured = plan(40);
     measured.training.noise_scale_every = 2;
     const SeriesStore store = finish(measured);
-    const Event event = only(store, "noise_scale");
+    const Event event = only(store, EventKind::NoiseScale);
     EXPECT_EQ(event.details.at("measurements"), 20);
     EXPECT_EQ(event.details.at("batch_tokens"), 8 * measured.data.sequence_length);
     EXPECT_GT(event.details.at("noise_scale").get<double>(), 0);
     EXPECT_THAT(event.sentence, HasSubstr("a batch twice as large would take"));
-    EXPECT_FALSE(values(store, "noise_scale").empty());
-    EXPECT_EQ(values(store, "noise_scale").back(), event.details.at("noise_scale").get<double>());
+    EXPECT_FALSE(values(store, series::noise_scale).empty());
+    EXPECT_EQ(values(store, series::noise_scale).back(), event.details.at("noise_scale").get<double>());
 }
 
 TEST_F(Measured, MeasuringChangesNoBitOfTheTraining) {
     Plan plain = plan(12);
-    const auto usual = values(finish(plain), "loss");
+    const auto usual = values(finish(plain), series::loss);
     std::filesystem::remove_all(folder_.path() / "run");
     plain.training.noise_scale_every = 1;
-    EXPECT_EQ(values(finish(plain), "loss"), usual);
+    EXPECT_EQ(values(finish(plain), series::loss), usual);
 }
 
 TEST_F(Measured, ARangeTestTellsThePeakAndEndsWhereTheLossDiverges) {
@@ -71,9 +71,9 @@ TEST_F(Measured, ARangeTestTellsThePeakAndEndsWhereTheLossDiverges) {
     tested.optimizer.lr = 1000;
     tested.lr.warmup_start_ratio = 1e-7;
     const SeriesStore store = finish(tested);
-    const Event event = only(store, "range_test");
+    const Event event = only(store, EventKind::RangeTest);
     const double suggestion = event.details.at("suggestion").get<double>();
-    EXPECT_LT(values(store, "loss").size(), 120U) << "it ends where it diverges";
+    EXPECT_LT(values(store, series::loss).size(), 120U) << "it ends where it diverges";
     EXPECT_TRUE(event.details.contains("diverged"));
     EXPECT_LT(suggestion, event.details.at("diverged").get<double>());
     EXPECT_LE(suggestion, event.details.at("lowest").get<double>() / 10);

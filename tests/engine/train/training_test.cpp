@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "core/base/json.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_harness.h"
 
 namespace plimsoll::testing {
@@ -41,9 +42,10 @@ Plan split(Plan plan, std::int64_t ranks, std::int64_t accumulation) {
 void expect_same_training(const std::filesystem::path& a, const std::filesystem::path& b, int steps,
                           double norms_within = close_enough) {
     const auto store_a = recorded(a), store_b = recorded(b);
-    EXPECT_EQ(values(store_a, "loss").size(), static_cast<std::size_t>(steps));
-    EXPECT_THAT(values(store_a, "loss"), Pointwise(DoubleNear(close_enough), values(store_b, "loss")));
-    EXPECT_THAT(values(store_a, "grad_norm"), Pointwise(DoubleNear(norms_within), values(store_b, "grad_norm")));
+    EXPECT_EQ(values(store_a, series::loss).size(), static_cast<std::size_t>(steps));
+    EXPECT_THAT(values(store_a, series::loss), Pointwise(DoubleNear(close_enough), values(store_b, series::loss)));
+    EXPECT_THAT(values(store_a, series::grad_norm),
+                Pointwise(DoubleNear(norms_within), values(store_b, series::grad_norm)));
     const auto weights_a = tensors_of(checkpoint(a, steps) / "model.safetensors");
     const auto weights_b = tensors_of(checkpoint(b, steps) / "model.safetensors");
     ASSERT_FALSE(weights_a.empty());
@@ -107,11 +109,12 @@ TEST_F(Training, EveryLayoutIsTheSameTraining) {
         train(run(each.name), other);
         expect_same_training(run("one"), run(each.name), 6, /*norms_within=*/1e-4);  // of 2.5
         const auto recorded_one = recorded(run("one")), recorded_other = recorded(run(each.name));
-        EXPECT_THAT(values(recorded_other, "validation_loss"),
-                    Pointwise(DoubleNear(close_enough), values(recorded_one, "validation_loss")));
-        ASSERT_EQ(events_of(recorded_other, "sample").size(), 2U);
-        EXPECT_EQ(events_of(recorded_other, "sample")[0].sentence, events_of(recorded_one, "sample")[0].sentence);
-        EXPECT_EQ(events_of(recorded_other, "pipeline").empty(), other.layout.pp == 1);
+        EXPECT_THAT(values(recorded_other, series::validation_loss),
+                    Pointwise(DoubleNear(close_enough), values(recorded_one, series::validation_loss)));
+        ASSERT_EQ(events_of(recorded_other, EventKind::Sample).size(), 2U);
+        EXPECT_EQ(events_of(recorded_other, EventKind::Sample)[0].sentence,
+                  events_of(recorded_one, EventKind::Sample)[0].sentence);
+        EXPECT_EQ(events_of(recorded_other, EventKind::Pipeline).empty(), other.layout.pp == 1);
     }
 }
 
@@ -133,8 +136,8 @@ TEST_F(Training, ARunGoesOnUnderAnotherLayout) {
     second.layout.zero_stage = 2;
     train(run("moved"), second);
     const auto store = recorded(run("moved"));
-    ASSERT_EQ(events_of(store, "resume").size(), 1U);
-    EXPECT_EQ(events_of(store, "resume")[0].step, 3);
+    ASSERT_EQ(events_of(store, EventKind::Resume).size(), 1U);
+    EXPECT_EQ(events_of(store, EventKind::Resume)[0].step, 3);
     const auto weights = tensors_of(checkpoint(run("moved"), 6) / "model.safetensors");
     for (const auto& [name, tensor] : tensors_of(checkpoint(run("whole"), 6) / "model.safetensors")) {
         EXPECT_THAT(weights.at(name), Pointwise(::testing::FloatNear(close_enough), tensor)) << name;
@@ -161,8 +164,9 @@ TEST_F(Training, TheBucketSizeChangesNothing) {
     train(run("two, many buckets"), buckets);
     expect_same_training(run("one"), run("two, one bucket"), 6);
     expect_same_training(run("one"), run("two, many buckets"), 6);
-    EXPECT_EQ(events_of(recorded(run("two, one bucket")), "start").at(0).details.at("buckets"), 1);
-    EXPECT_GE(events_of(recorded(run("two, many buckets")), "start").at(0).details.at("buckets").get<int>(), 3);
+    EXPECT_EQ(events_of(recorded(run("two, one bucket")), EventKind::Start).at(0).details.at("buckets"), 1);
+    EXPECT_GE(events_of(recorded(run("two, many buckets")), EventKind::Start).at(0).details.at("buckets").get<int>(),
+              3);
 }
 
 TEST_F(Training, RecomputationChangesNoLossAndReplaysDropout) {
@@ -189,7 +193,7 @@ TEST_F(Training, TheSameSeedGivesTheSameBits) {
     train(run("again"), seeded);
     train(run("other"), other);
     expect_equal_bits(run("first"), run("again"), 6);
-    EXPECT_NE(values(recorded(run("first")), "loss"), values(recorded(run("other")), "loss"));
+    EXPECT_NE(values(recorded(run("first")), series::loss), values(recorded(run("other")), series::loss));
 }
 
 // transformers PR 40691, DeepSpeed 6691: after a resume the moments, the rates and the order of the data are the old
@@ -207,7 +211,7 @@ TEST_F(Training, AResumedRunEqualsAnUndisturbedOneBitForBit) {
         const auto undisturbed = run(std::string(dtype) + " undisturbed"),
                    resumed = run(std::string(dtype) + " resumed");
         train(undisturbed, long_run);
-        std::filesystem::create_directories(resumed / "checkpoints");
+        std::filesystem::create_directories(RunLayout(resumed).checkpoints());
         std::filesystem::copy(checkpoint(undisturbed, 3), checkpoint(resumed, 3));
         train(resumed, long_run);
 
@@ -219,17 +223,17 @@ TEST_F(Training, AResumedRunEqualsAnUndisturbedOneBitForBit) {
             rest.erase(rest.begin(), rest.begin() + 3);
             EXPECT_EQ(values(after, series), rest) << series;
         }
-        EXPECT_EQ(after.find("loss")->step(0), 4U);
-        ASSERT_EQ(events_of(after, "resume").size(), 1U);
-        EXPECT_EQ(events_of(after, "resume")[0].details.at("resumed_from"), 3);
-        EXPECT_EQ(events_of(after, "resume")[0].details.at("samples"), 3 * 8);
+        EXPECT_EQ(after.find(series::loss)->step(0), 4U);
+        ASSERT_EQ(events_of(after, EventKind::Resume).size(), 1U);
+        EXPECT_EQ(events_of(after, EventKind::Resume)[0].details.at("resumed_from"), 3);
+        EXPECT_EQ(events_of(after, EventKind::Resume)[0].details.at("samples"), 3 * 8);
     }
 }
 
 TEST_F(Training, HalfPrecisionFollowsFp32) {
     const Plan fp32 = split(plan("llama-tiny"), 2, 1);
     train(run("fp32"), fp32);
-    const auto expected = values(recorded(run("fp32")), "loss");
+    const auto expected = values(recorded(run("fp32")), series::loss);
     for (const Dtype dtype : {Dtype::Bf16, Dtype::Fp16}) {
         for (const bool fp32_gradients : {false, true}) {
             Plan half = fp32;
@@ -239,7 +243,7 @@ TEST_F(Training, HalfPrecisionFollowsFp32) {
             const auto name = run(fmt::format("{} {}", static_cast<int>(dtype), fp32_gradients));
             train(name, half);
             // bf16 has 8 significant bits: losses of about 5.5 agree to some hundredths.
-            EXPECT_THAT(values(recorded(name), "loss"), Pointwise(DoubleNear(0.05), expected));
+            EXPECT_THAT(values(recorded(name), series::loss), Pointwise(DoubleNear(0.05), expected));
         }
     }
 }
@@ -260,7 +264,7 @@ TEST_F(Training, RecordsWhatTheStudioShows) {
         EXPECT_EQ(store.find(series)->step(0), 1U) << series;
     }
     EXPECT_EQ(store.find("loss@1"), nullptr);
-    const auto memory = events_of(store, "memory");
+    const auto memory = events_of(store, EventKind::Memory);
     ASSERT_EQ(memory.size(), 2U) << "one a rank, of the second step";
     for (const Event& event : memory) {
         const auto peak = event.details["peak"].get<double>();
@@ -273,9 +277,9 @@ TEST_F(Training, RecordsWhatTheStudioShows) {
         EXPECT_GT(event.details["categories"]["Activations"].get<Bytes>(), 0);
     }
     // Before the first update a byte is as likely as any other: ln 256.
-    EXPECT_NEAR(values(store, "loss")[0], std::log(256.0), 0.1);
-    EXPECT_THAT(values(store, "lr"), ::testing::ElementsAre(5e-4, 1e-3, ::testing::_, ::testing::_, ::testing::_,
-                                                            ::testing::DoubleEq(1e-4)));
+    EXPECT_NEAR(values(store, series::loss)[0], std::log(256.0), 0.1);
+    EXPECT_THAT(values(store, series::lr), ::testing::ElementsAre(5e-4, 1e-3, ::testing::_, ::testing::_, ::testing::_,
+                                                                  ::testing::DoubleEq(1e-4)));
     for (const char* layer : {"embed", "0", "1", "head"}) {
         const auto points = values(store, std::string("grad_norm/") + layer);
         EXPECT_EQ(points.size(), 4U) << layer;  // steps 1, 2, 4, 6
@@ -283,16 +287,16 @@ TEST_F(Training, RecordsWhatTheStudioShows) {
     double squares = 0;
     for (const char* layer : {"embed", "0", "1", "head"})
         squares += std::pow(values(store, std::string("grad_norm/") + layer).at(0), 2);
-    EXPECT_NEAR(std::sqrt(squares), values(store, "grad_norm")[0], 1e-6);
-    EXPECT_EQ(values(store, "validation_loss").size(), 2U);
-    EXPECT_EQ(events_of(store, "validation").size(), 2U);
-    ASSERT_EQ(events_of(store, "checkpoint").size(), 2U);
-    EXPECT_GT(events_of(store, "checkpoint")[0].details.at("bytes").get<int>(), 100'000);
-    ASSERT_EQ(events_of(store, "sample").size(), 1U);
-    EXPECT_EQ(events_of(store, "sample")[0].details.at("prompt"), shown.training.sample_prompt);
-    EXPECT_EQ(events_of(store, "end").size(), 1U);
+    EXPECT_NEAR(std::sqrt(squares), values(store, series::grad_norm)[0], 1e-6);
+    EXPECT_EQ(values(store, series::validation_loss).size(), 2U);
+    EXPECT_EQ(events_of(store, EventKind::Validation).size(), 2U);
+    ASSERT_EQ(events_of(store, EventKind::Checkpoint).size(), 2U);
+    EXPECT_GT(events_of(store, EventKind::Checkpoint)[0].details.at("bytes").get<int>(), 100'000);
+    ASSERT_EQ(events_of(store, EventKind::Sample).size(), 1U);
+    EXPECT_EQ(events_of(store, EventKind::Sample)[0].details.at("prompt"), shown.training.sample_prompt);
+    EXPECT_EQ(events_of(store, EventKind::End).size(), 1U);
     // embedding and head 2 x 256 x 32; a layer: q and o 2 x 32 x 32, k and v 2 x 32 x 16, MLP 3 x 32 x 64, two norms
-    const Event start = events_of(store, "start").at(0);
+    const Event start = events_of(store, EventKind::Start).at(0);
     EXPECT_EQ(start.details.at("parameters"),
               2 * 256 * 32 + 2 * (2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 64 + 2 * 32) + 32);
     EXPECT_EQ(start.details.at("world_size"), 2);
@@ -307,7 +311,7 @@ TEST_F(Training, ClipsTheGlobalNormOnce) {
     train(run("one"), split(clipped, 1, 1));
     train(run("two"), clipped);
     expect_same_training(run("one"), run("two"), 6);
-    EXPECT_GT(values(recorded(run("two")), "grad_norm")[0], 1e-2);
+    EXPECT_GT(values(recorded(run("two")), series::grad_norm)[0], 1e-2);
 }
 
 }  // namespace

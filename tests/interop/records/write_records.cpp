@@ -18,11 +18,11 @@ namespace {
 SeriesStore many_records() {
     SeriesStore store;
     TelemetryBatch batch;
-    batch.units["loss"] = "nats";
+    batch.units[series::loss] = "nats";
     constexpr double odd[] = {NAN, INFINITY, -INFINITY};
     for (std::uint64_t step = 0; step < 1000; ++step) {
         const auto x = static_cast<double>(step);
-        batch.points["loss"].push_back({step, 1.7e9 + x, 5 / (1 + x)});
+        batch.points[series::loss].push_back({step, 1.7e9 + x, 5 / (1 + x)});
         if (step % 10 == 0)
             batch.points["grad_norm/layers.0"].push_back({step, 1.7e9 + x, step < 30 ? odd[step / 10] : std::sqrt(x)});
     }
@@ -31,7 +31,7 @@ SeriesStore many_records() {
         const auto x = static_cast<double>(step);
         batch.points["tokens"].push_back({step, 1.7e9 + x, x});
     }
-    batch.events.push_back({500, 1.7e9 + 500, "sample", "In the beginning \xC3\xA9", Json::object()});
+    batch.events.push_back({500, 1.7e9 + 500, EventKind::Sample, "In the beginning \xC3\xA9", Json::object()});
     store.apply(batch);
     return store;
 }

@@ -37,6 +37,9 @@ TEST(RunLayout, StepsOfCheckpoints) {
     for (const char* name :
          {"step-7", "step-0000000x", "step--0000007", "left-step-00000007", ".step-00000007.new", ""})
         EXPECT_FALSE(step_of(name)) << name;
+    EXPECT_EQ(hidden_checkpoint_name(7, "new"), ".step-00000007.new");
+    EXPECT_TRUE(is_hidden_checkpoint(hidden_checkpoint_name(7, "old")));
+    for (const char* name : {"step-00000007", "left-step-00000007", ".", ""}) EXPECT_FALSE(is_hidden_checkpoint(name));
 }
 
 }  // namespace

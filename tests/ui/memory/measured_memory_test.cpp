@@ -18,7 +18,7 @@ Event memoryEvent(int rank, Bytes activations) {
     return {
         2,
         0,
-        "memory",
+        EventKind::Memory,
         "",
         {{"rank", rank},
          {"peak", peak},
@@ -80,7 +80,7 @@ TEST(MeasuredMemoryOf, NothingBeforeTheFirstFigureAndNothingOfADamagedEvent) {
     RunStore store;
     const RunFolder run = store.add("c");
     record(run, series::loss, 1, 3, [](std::uint64_t) { return 1.0; });
-    recordEvent(run, {1, 0, "memory", "", {{"peak", "much"}, {"categories", 3}}});
+    recordEvent(run, {1, 0, EventKind::Memory, "", {{"peak", "much"}, {"categories", 3}}});
     RunModel model;
     model.open(QString::fromStdString(run.path().string()));
     ASSERT_TRUE(waitFor([&] { return !model.isLoading() && !model.events().empty(); }));

@@ -37,7 +37,7 @@ TEST(RunModel, ShowsTheWholeHistoryOfEachRank) {
     record(run, series::loss, 1, 201, [](auto step) { return 5.0 - 0.01 * static_cast<double>(step); });
     record(
         run, series::memory, 1, 201, [](auto step) { return 1e6 + static_cast<double>(step); }, 1);
-    recordEvent(run, {.step = 100, .time = 1e9 + 100, .kind = "checkpoint", .sentence = "Checkpoint, 1.2 MB"});
+    recordEvent(run, {.step = 100, .time = 1e9 + 100, .kind = EventKind::Checkpoint, .sentence = "Checkpoint, 1.2 MB"});
     RunModel model;
     open(model, run);
     const Pyramid* loss = model.find(series::loss);
@@ -167,7 +167,7 @@ TEST(RunModel, DamagedRecordsAndStateAreSaid) {
     EXPECT_GE(model.find(series::loss)->size(), 195U);
     EXPECT_LT(model.find(series::loss)->size(), 200U);
     ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("damaged")); }));
-    std::ofstream(run.path() / "run.json") << "{\"status\": 12";
+    std::ofstream(run.layout().state()) << "{\"status\": 12";
     ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("run.json")); }));
     EXPECT_GE(model.find(series::loss)->size(), 195U);
 }
@@ -177,8 +177,8 @@ TEST(RunModel, HostileFileNamesAreNoRanks) {
     const RunFolder run = store.add("hostile", 1);
     record(run, series::loss, 1, 5, [](auto) { return 1.0; });
     for (const char* name :
-         {"rank-99999999999.rec", "rank--1.rec", "rank-.rec", "rank-1x.rec", "rank-5000.rec", "other"})
-        std::ofstream(run.path() / "telemetry" / name) << "PLMSREC1";
+         {"rank-99999999999.rec", "rank--1.rec", "rank-.rec", "rank-1x.rec", "rank-100000.rec", "other"})
+        std::ofstream(run.layout().records() / name) << "PLMSREC1";
     RunModel model;
     open(model, run);
     EXPECT_EQ(model.rankCount(), 1);
@@ -190,9 +190,8 @@ TEST(RunModel, AnyNumberInTheStateFileIsShownWithoutHarm) {
     const RunFolder run = store.add("numbers", 1);
     record(run, series::loss, 1, 5, [](auto) { return 1.0; });
     for (const char* number : {"1e300", "-1e300", "1e18", "-5"}) {
-        std::ofstream(run.path() / "run.json")
-            << "{\"status\": \"finished\", \"reason\": \"\", \"world_size\": " << number << ", \"started\": " << number
-            << ", \"ended\": 1e299}";
+        std::ofstream(run.layout().state()) << "{\"status\": \"finished\", \"reason\": \"\", \"world_size\": " << number
+                                            << ", \"started\": " << number << ", \"ended\": 1e299}";
         RunModel model;
         open(model, run);
         EXPECT_TRUE(statusWords(model).startsWith(QStringLiteral("finished"))) << number;
@@ -305,7 +304,8 @@ TEST(RunWords, LayersComeInTheirOrderAtTheLatestStep) {
         for (const std::uint64_t step : {10U, 20U}) {
             std::vector<std::pair<std::string, double>> values{{"grad_norm/head", 9}, {"grad_norm/embed", 8}};
             for (int layer = 0; layer < 12; ++layer)
-                values.emplace_back("grad_norm/" + std::to_string(layer), layer + static_cast<double>(step));
+                values.emplace_back(series::layer_norm_prefix + std::to_string(layer),
+                                    layer + static_cast<double>(step));
             ASSERT_TRUE(writer->points(step, 1e9, values).has_value());
         }
     }
@@ -325,8 +325,8 @@ TEST(RunWords, LayersComeInTheirOrderAtTheLatestStep) {
 TEST(RunWords, TheLatestSampleIsShownWithItsStep) {
     const RunStore store;
     const RunFolder run = store.add("sample", 1);
-    recordEvent(run, {.step = 100, .time = 1e9, .kind = "sample", .sentence = "first"});
-    Event second{.step = 200, .time = 1e9 + 1, .kind = "sample", .sentence = "a sample"};
+    recordEvent(run, {.step = 100, .time = 1e9, .kind = EventKind::Sample, .sentence = "first"});
+    Event second{.step = 200, .time = 1e9 + 1, .kind = EventKind::Sample, .sentence = "a sample"};
     second.details = {{"prompt", "In the "}, {"text", "In the beginning"}};
     recordEvent(run, second);
     RunModel model;
@@ -342,7 +342,7 @@ TEST(EventList, NewestFirstWithoutSamplesAndBounded) {
     for (std::uint64_t i = 0; i < 2000; ++i)
         events.push_back({.step = i,
                           .time = static_cast<double>(i),
-                          .kind = i % 2 ? "overflow" : "sample",
+                          .kind = i % 2 ? EventKind::Overflow : EventKind::Sample,
                           .sentence = "event " + std::to_string(i)});
     EventListModel model;
     model.setEvents(events);
@@ -355,7 +355,7 @@ TEST(EventList, NewestFirstWithoutSamplesAndBounded) {
     growing.setEvents(events);
     QSignalSpy inserted(&growing, &QAbstractItemModel::rowsInserted);
     QSignalSpy reset(&growing, &QAbstractItemModel::modelReset);
-    events.push_back({.step = 11, .time = 11, .kind = "checkpoint", .sentence = "saved"});
+    events.push_back({.step = 11, .time = 11, .kind = EventKind::Checkpoint, .sentence = "saved"});
     growing.setEvents(events);
     EXPECT_EQ(inserted.count(), 1);
     EXPECT_EQ(reset.count(), 0) << "the list must not jump under the reader";

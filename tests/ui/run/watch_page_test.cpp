@@ -100,8 +100,9 @@ TEST(WatchPage, LossScaleIsShownForHalfPrecisionOnly) {
     plan->numerics.dtype = Dtype::Fp16;
     ASSERT_TRUE(save_plan(run.plan_path(), *plan).has_value());
     record(run, series::loss_scale, 1, 20, [](auto step) { return step < 10 ? 65536.0 : 32768.0; });
-    recordEvent(run,
-                {.step = 10, .time = 1e9, .kind = "overflow", .sentence = "fp16 overflow; scale 65,536 to 32,768"});
+    recordEvent(
+        run,
+        {.step = 10, .time = 1e9, .kind = EventKind::Overflow, .sentence = "fp16 overflow; scale 65,536 to 32,768"});
     Watch watch;
     ASSERT_TRUE(watch.open(run));
     ASSERT_TRUE(watch.titles().contains(QStringLiteral("Loss scale")));
@@ -156,8 +157,8 @@ TEST(WatchPage, AnEventClickedPutsTheCursorOnItsStep) {
     const RunStore store;
     const RunFolder run = store.add("events", 1, 100);
     record(run, series::loss, 1, 100, [](auto) { return 1.0; });
-    recordEvent(run, {.step = 40, .time = 1e9, .kind = "checkpoint", .sentence = "Checkpoint"});
-    recordEvent(run, {.step = 70, .time = 1e9 + 1, .kind = "error", .sentence = "Loss is not finite"});
+    recordEvent(run, {.step = 40, .time = 1e9, .kind = EventKind::Checkpoint, .sentence = "Checkpoint"});
+    recordEvent(run, {.step = 70, .time = 1e9 + 1, .kind = EventKind::Error, .sentence = "Loss is not finite"});
     Watch watch;
     ASSERT_TRUE(watch.open(run));
     auto* side = watch.page.findChild<WatchSide*>();
