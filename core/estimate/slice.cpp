@@ -67,11 +67,11 @@ std::vector<Slice> slices(const Plan& plan) {
     const auto one = layer_slice(plan);
     const auto adapter = adapter_slice(plan);
     const auto where = stages_on_ranks(plan);
-    std::vector<std::vector<Slice::Run>> runs(layers.size());
+    std::vector<std::vector<Slice::Range>> ranges(layers.size());
     std::int64_t next = 0;
     int place = 0;
     for (const auto count : layers_per_stage(plan)) {
-        runs[static_cast<std::size_t>(where.rank_of(place++))].push_back({next, count});
+        ranges[static_cast<std::size_t>(where.rank_of(place++))].push_back({next, count});
         next += count;
     }
     const Count h = m.hidden_size;
@@ -83,7 +83,7 @@ std::vector<Slice> slices(const Plan& plan) {
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
         Slice slice;
         slice.rank = static_cast<std::int64_t>(stage);
-        slice.runs = runs[stage];
+        slice.ranges = ranges[stage];
         slice.first = stage == 0;
         slice.last = static_cast<std::int64_t>(stage) == head_rank(plan);
         slice.layers = layers[stage];
@@ -105,7 +105,7 @@ std::vector<Slice> slices(const Plan& plan) {
         if (adapts(plan)) {
             Slice own;
             own.rank = slice.rank;
-            own.runs = slice.runs;
+            own.ranges = slice.ranges;
             own.layers = slice.layers;
             own.first = slice.first;
             own.last = slice.last;
@@ -121,8 +121,8 @@ std::vector<Slice> slices(const Plan& plan) {
 
 std::int64_t Slice::recomputed(const Layout& layout, Recompute mode, std::int64_t from, std::int64_t to) const {
     std::int64_t sum = 0;
-    for (const auto& run : runs) {
-        const auto begin = std::max(run.first, from), end = std::min(run.first + run.count, to);
+    for (const auto& range : ranges) {
+        const auto begin = std::max(range.first, from), end = std::min(range.first + range.count, to);
         if (begin < end) sum += recomputed_layers(layout, mode, begin, end - begin, rank);
     }
     return sum;
@@ -130,8 +130,8 @@ std::int64_t Slice::recomputed(const Layout& layout, Recompute mode, std::int64_
 
 std::int64_t Slice::whole_behind(const Layout& layout, Recompute mode) const {
     std::int64_t behind = 0;
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-        for (std::int64_t at = run->first + run->count; at-- > run->first; ++behind)
+    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+        for (std::int64_t at = range->first + range->count; at-- > range->first; ++behind)
             if (recomputed_layers(layout, mode, at, 1, rank) > 0) return behind;
     }
     return behind;

@@ -17,11 +17,11 @@ namespace plimsoll {
 /// largest share is counted.
 struct Slice {
     /// Consecutive layers of one of the rank's stages, counted over the model.
-    struct Run {
+    struct Range {
         std::int64_t first = 0, count = 0;
     };
     std::int64_t rank = 0;  ///< of the pipeline
-    std::vector<Run> runs;
+    std::vector<Range> ranges;
     std::int64_t layers = 0;          ///< decoder layers, and T5's encoder layers
     std::int64_t encoder_layers = 0;  ///< number of them that are T5 encoder layers
     bool first = false;               ///< holds the input embedding

@@ -119,7 +119,7 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
     DistributedModel& model = rank.model;
     Pipeline& pipeline = rank.pipeline;
     must(model.broadcast_parameters());
-    if (start != nullptr) must(model.load_weights(*start, "the start"));
+    if (start != nullptr) must(model.weights().load(*start, "the start"));
     must(model.make_optimizer(plan.optimizer));
 
     LayoutRun run;
@@ -127,30 +127,30 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
         const auto first = static_cast<std::uint64_t>(step * plan.layout.global_batch());
         const int d = mesh->position().dp;
         const bool measured = plan.training.noise_scale_every > 0;
-        if (measured) model.measure_noise(true);
-        *model.context().z_loss = 0;
-        must(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
+        if (measured) model.sizes().measure_noise(true);
+        const StepLosses losses =
+            value_of(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
         torch::Tensor loss = torch::zeros({2}, torch::kFloat64);
         const auto parts = static_cast<double>(plan.layout.accumulation * plan.layout.dp * plan.layout.cp);
         if (mesh->tensor().rank() == 0) {
-            if (pipeline.loss_sum().defined()) loss[0] += pipeline.loss_sum() / parts;
-            loss[1] += *model.context().z_loss / parts;
+            if (losses.loss.defined()) loss[0] += losses.loss / parts;
+            loss[1] += losses.z / parts;
         }
         must(world.all_reduce_sum(loss)->wait());
         run.losses.push_back(loss[0].item<double>());
         run.z_losses.push_back(loss[1].item<double>());
-        if (measured) run.noise.push_back(value_of(model.noise_samples(1)));
-        model.measure_noise(false);
-        run.overlapped_buckets = model.overlapped_buckets();
-        if (step == 0) run.gradients = by_name(value_of(model.whole_gradients()));
-        const GradientNorms norms = value_of(model.norms(1));
+        if (measured) run.noise.push_back(value_of(model.sizes().noise_samples(1)));
+        model.sizes().measure_noise(false);
+        run.overlapped_buckets = model.parameters().overlapped_buckets();
+        if (step == 0) run.gradients = by_name(value_of(model.weights().whole_gradients()));
+        const GradientNorms norms = value_of(model.sizes().norms(1));
         run.grad_norms.push_back(norms.global);
-        must(model.clip_by_tensor(1, norms.global));
+        must(model.sizes().clip_by_tensor(1, norms.global));
         const bool by_tensor = plan.optimizer.clip_rule == ClipRule::AdaGc;
         const double clip = by_tensor ? 1 : clip_factor(norms.global, plan.optimizer.clip);
         must(model.step(plan.optimizer.lr, 1, clip));
     }
-    run.weights = by_name(value_of(model.whole_weights()));
+    run.weights = by_name(value_of(model.weights().whole()));
     run.optimizer = by_name(value_of(model.whole_optimizer_state()));
     model.train(false);
     run.validation_loss = value_of(pipeline.loss(batch_of(plan, {77777, 88888})));

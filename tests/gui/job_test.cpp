@@ -28,11 +28,11 @@ namespace {
 
 TEST_F(GuiTest, PickingModelAndGpusShowsTheCoresNumbers) {
     window_->showPage(PageId::Model);
-    choose(window_->modelPage()->presets(), "llama-7b");
+    choose(the<ModelPage>()->presets(), "llama-7b");
     // transformers' LlamaForCausalLM of this size (tests/oracles/param_counts.json).
     EXPECT_TRUE(window_->waterline()->sizes().contains(QStringLiteral("6,738,415,616")));
     window_->showPage(PageId::Hardware);
-    choose(window_->hardwarePage()->gpus(), "A100 SXM4 80GB");
+    choose(the<HardwarePage>()->gpus(), "A100 SXM4 80GB");
     EXPECT_EQ(plan().cluster.gpu, "A100 SXM4 80GB");
     type("cluster.gpus_per_node", "4");
     EXPECT_EQ(plan().layout.dp, 4);
@@ -88,12 +88,12 @@ TEST_F(GuiTest, PipelineStagesDrawTheSimulatedTimeline) {
 
 TEST_F(GuiTest, TrainsTwentyStepsOnTwoWorkersAndShowsEveryPoint) {
     window_->showPage(PageId::Model);
-    choose(window_->modelPage()->presets(), "llama-tiny");
+    choose(the<ModelPage>()->presets(), "llama-tiny");
     type("training.steps", "20");
     ASSERT_EQ(plan().cluster.world_size(), 2);
-    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
-    ASSERT_TRUE(wait([this] { return window_->run()->isOpen() || !window_->banner()->isHidden(); }, 30'000));
-    ASSERT_TRUE(window_->run()->isOpen()) << window_->banner()->sentence().toStdString();
+    QTest::mouseClick(the<RunControls>()->train(), Qt::LeftButton);
+    ASSERT_TRUE(wait([this] { return window_->run()->isOpen() || !the<Banner>()->isHidden(); }, 30'000));
+    ASSERT_TRUE(window_->run()->isOpen()) << the<Banner>()->sentence().toStdString();
     EXPECT_EQ(window_->page(), PageId::Watch);
 
     const auto ended = [this] {
@@ -115,17 +115,16 @@ TEST_F(GuiTest, TrainsTwentyStepsOnTwoWorkersAndShowsEveryPoint) {
     LinePlot* plot = window_->watchPage()->plots().constFirst();
     ASSERT_FALSE(plot->content().lines.empty());
     EXPECT_DOUBLE_EQ(*plot->valueAt(0, static_cast<double>(loss.step(19))), loss.value(19));
-    EXPECT_TRUE(window_->runControls()->train()->isVisible());
+    EXPECT_TRUE(the<RunControls>()->train()->isVisible());
 }
 
 TEST_F(GuiTest, ClosingTheWindowLeavesTheRunTrainingAndTheNextWindowFindsIt) {
     type("training.steps", "100000");
     QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
-    ASSERT_TRUE(wait([this] { return window_->run()->isLive(); }, 60'000))
-        << window_->banner()->sentence().toStdString();
+    ASSERT_TRUE(wait([this] { return window_->run()->isLive(); }, 60'000)) << the<Banner>()->sentence().toStdString();
     ASSERT_TRUE(wait([this] { return window_->run()->step() >= 2; }, 120'000));
-    EXPECT_FALSE(window_->runControls()->train()->isVisible());
-    EXPECT_TRUE(window_->runControls()->stop()->isVisible());
+    EXPECT_FALSE(the<RunControls>()->train()->isVisible());
+    EXPECT_TRUE(the<RunControls>()->stop()->isVisible());
 
     EXPECT_FALSE(window_->close());
     EXPECT_TRUE(window_->isVisible());
@@ -151,11 +150,11 @@ TEST_F(GuiTest, ClosingTheWindowLeavesTheRunTrainingAndTheNextWindowFindsIt) {
 
     QElapsedTimer timer;
     timer.start();
-    QTest::mouseClick(window_->runControls()->stop(), Qt::LeftButton);
+    QTest::mouseClick(the<RunControls>()->stop(), Qt::LeftButton);
     ASSERT_TRUE(wait([&folder] { return !folder.live(); }, 10'000));
     EXPECT_LT(timer.elapsed(), 3'000);
     ASSERT_TRUE(wait([this] { return window_->run()->state().status == RunStatus::Stopped; }, 5'000));
-    EXPECT_TRUE(wait([this] { return window_->runControls()->train()->isVisible(); }, 5'000));
+    EXPECT_TRUE(wait([this] { return the<RunControls>()->train()->isVisible(); }, 5'000));
 }
 
 TEST_F(GuiTest, TheCloseDialogCanStopTheRunOrBeLeftAndNeedNotAskAgain) {
@@ -241,12 +240,12 @@ TEST_F(GuiTest, APlanThatCannotBeTrainedHereSaysWhyAndOffersTheCure) {
     window_->openPlan(QStringLiteral("llama-7b-4xa100"));
     window_->plan()->usePreset(QStringLiteral("llama-tiny"));
     ASSERT_TRUE(window_->plan()->isGood());
-    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
-    EXPECT_FALSE(window_->banner()->isHidden());
-    EXPECT_FALSE(window_->banner()->sentence().isEmpty());
+    QTest::mouseClick(the<RunControls>()->train(), Qt::LeftButton);
+    EXPECT_FALSE(the<Banner>()->isHidden());
+    EXPECT_FALSE(the<Banner>()->sentence().isEmpty());
     EXPECT_TRUE(list_runs().empty());
-    ASSERT_TRUE(window_->banner()->action()->isVisible());
-    QTest::mouseClick(window_->banner()->action(), Qt::LeftButton);
+    ASSERT_TRUE(the<Banner>()->action()->isVisible());
+    QTest::mouseClick(the<Banner>()->action(), Qt::LeftButton);
     EXPECT_EQ(plan().cluster.gpu, "cpu");
     EXPECT_TRUE(window_->plan()->isGood());
     EXPECT_TRUE(require_trainable_here(plan()));
@@ -254,17 +253,17 @@ TEST_F(GuiTest, APlanThatCannotBeTrainedHereSaysWhyAndOffersTheCure) {
 
 TEST_F(GuiTest, AnImpossiblePlanIsNotTrainedAndTheFieldIsShown) {
     type("layout.dp", "3");
-    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
-    EXPECT_EQ(window_->banner()->sentence(), window_->plan()->problems().front().sentence);
+    QTest::mouseClick(the<RunControls>()->train(), Qt::LeftButton);
+    EXPECT_EQ(the<Banner>()->sentence(), window_->plan()->problems().front().sentence);
     EXPECT_TRUE(list_runs().empty());
     // The refusal goes with its reason.
     type("layout.dp", "2");
-    EXPECT_TRUE(window_->banner()->isHidden());
+    EXPECT_TRUE(the<Banner>()->isHidden());
     type("layout.dp", "3");
-    QTest::mouseClick(window_->runControls()->train(), Qt::LeftButton);
-    EXPECT_FALSE(window_->banner()->isHidden());
+    QTest::mouseClick(the<RunControls>()->train(), Qt::LeftButton);
+    EXPECT_FALSE(the<Banner>()->isHidden());
     window_->showPage(PageId::Data);
-    QTest::mouseClick(window_->banner()->action(), Qt::LeftButton);
+    QTest::mouseClick(the<Banner>()->action(), Qt::LeftButton);
     EXPECT_NE(window_->page(), PageId::Data);
     // The window may go while the field that is wrong has the focus.
     window_.reset();

@@ -127,7 +127,7 @@ TEST_F(GuiTest, ASmallWindowFoldsItsPagesAndCutsNoName) {
     }
     window_->showPage(PageId::Model);
     QTest::qWait(50);
-    const QTableView* presets = window_->modelPage()->presets()->table();
+    const QTableView* presets = the<ModelPage>()->presets()->table();
     EXPECT_GE(presets->columnWidth(0), presets->fontMetrics().horizontalAdvance(QStringLiteral("mixtral-8x7b")) + 16);
     const bool hidden = presets->isColumnHidden(4);
     window_->resize(1440, 900);
@@ -158,8 +158,8 @@ TEST_F(GuiTest, SavedPlansAreReadBackAndWrongFilesLeaveThePlanAlone) {
     file.write("{\"plimsoll\": 1, \"layout\": {\"zero_stage\": 7}}");
     file.close();
     window_->openPlan(path("wrong.json"));
-    EXPECT_TRUE(window_->banner()->sentence().contains(QStringLiteral("zero_stage")))
-        << window_->banner()->sentence().toStdString();
+    EXPECT_TRUE(the<Banner>()->sentence().contains(QStringLiteral("zero_stage")))
+        << the<Banner>()->sentence().toStdString();
     EXPECT_EQ(plan().training.steps, 42);
 }
 
@@ -169,11 +169,11 @@ TEST_F(GuiTest, AConfigOfHuggingFaceBecomesTheModel) {
     file.write(R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
                    "intermediate_size": 11008, "vocab_size": 32000, "max_position_embeddings": 2048})");
     file.close();
-    window_->modelPage()->importConfig(path("config.json"));
+    the<ModelPage>()->importConfig(path("config.json"));
     EXPECT_TRUE(window_->waterline()->sizes().contains(QStringLiteral("6,738,415,616")))
-        << window_->banner()->sentence().toStdString();
-    window_->modelPage()->importConfig(path("not-there.json"));
-    EXPECT_FALSE(window_->banner()->isHidden());
+        << the<Banner>()->sentence().toStdString();
+    the<ModelPage>()->importConfig(path("not-there.json"));
+    EXPECT_FALSE(the<Banner>()->isHidden());
 }
 
 TEST_F(GuiTest, TheDataPageCountsTheTextAndShowsHowItBegins) {

@@ -49,10 +49,10 @@ inline Result<void> train_adapter(const std::filesystem::path& base, const std::
     DistributedModel model(*plan, *mesh, *schedule, torch::Device(torch::kCPU));
     const auto weights = read_hf_weights(base, *plan);
     if (!weights) return tl::unexpected(weights.error());
-    if (auto loaded = model.load_frozen(*weights, base.string()); !loaded) return loaded;
+    if (auto loaded = model.weights().load_frozen(*weights, base.string()); !loaded) return loaded;
     const auto adapters = read_peft_weights(adapter, *plan);
     if (!adapters) return tl::unexpected(adapters.error());
-    if (auto loaded = model.load_weights(*adapters, adapter.string()); !loaded) return loaded;
+    if (auto loaded = model.weights().load(*adapters, adapter.string()); !loaded) return loaded;
     if (auto made = model.make_optimizer(plan->optimizer); !made) return made;
 
     const auto logits = [&] {
@@ -66,7 +66,7 @@ inline Result<void> train_adapter(const std::filesystem::path& base, const std::
         const torch::Tensor y = tokens[step].narrow(1, 1, tokens.size(2) - 1).contiguous();
         model.zero_gradients();
         model.prepare_backward(true);
-        const torch::Tensor loss = model.chunk(0).loss(model.chunk(0).body(x, DropoutKey()), y);
+        const torch::Tensor loss = model.chunk(0).loss(model.chunk(0).body(x, DropoutKey()).x, y).x;
         losses.push_back(loss.item<double>());
         loss.backward();
         if (auto done = model.finish_backward(); !done) return done;
@@ -76,7 +76,7 @@ inline Result<void> train_adapter(const std::filesystem::path& base, const std::
     CheckpointContents contents;
     contents.state.step = tokens.size(0);
     contents.optimizer_steps = model.optimizer_steps();
-    contents.weights = model.whole_weights().value();
+    contents.weights = model.weights().whole().value();
     contents.optimizer = model.whole_optimizer_state().value();
     const auto saved = save_checkpoint(out, contents, *plan, 1);
     if (!saved) return tl::unexpected(saved.error());

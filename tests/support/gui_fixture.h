@@ -98,6 +98,12 @@ protected:
         FAIL() << name << " is not in the table";
     }
 
+    /// The one widget of its class in the window.
+    template <class Widget>
+    Widget* the() const {
+        return window_->findChild<Widget*>();
+    }
+
     QPushButton* button(const char* accessibleName) const {
         for (QPushButton* candidate : window_->findChildren<QPushButton*>())
             if (candidate->accessibleName() == QString::fromLatin1(accessibleName)) return candidate;

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "core/planner/neighbours.h"
 #include "core/planner/planner.h"
 #include "core/planner/recommendations.h"
 #include "ui/common/background.h"

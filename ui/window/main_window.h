@@ -40,7 +40,6 @@ public:
     ~MainWindow() override;
 
     PlanModel* plan() { return &plan_; }
-    PlanFiles* files() { return &files_; }
     RunModel* run() const { return run_; }
 
     /// Opens the draft of the last session, or the given plan (a file or a preset); then the live run.
@@ -59,11 +58,7 @@ public:
 
     Waterline* waterline() const { return waterline_; }
     RemediesPanel* remedies() const { return remedies_; }
-    Banner* banner() const { return banner_; }
     TopBar* topBar() const { return top_; }
-    RunControls* runControls() const { return controls_; }
-    ModelPage* modelPage() const { return model_page_; }
-    HardwarePage* hardwarePage() const { return hardware_page_; }
     PipelinePage* pipelinePage() const { return pipeline_page_; }
     PlannerPage* plannerPage() const { return planner_page_; }
     MemoryPage* memoryPage() const { return memory_page_; }

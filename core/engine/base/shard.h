@@ -40,7 +40,7 @@ Shard replicated(std::vector<std::int64_t> whole, int ranks);
 struct ParameterMemory {
     /// Dtype and device at first: fp32 on the CPU. The parameter is moved to its training device later.
     torch::TensorOptions options = torch::dtype(torch::kFloat);
-    /// The parameter gets no memory of its own: ZeRO-3 makes the parameter a view of its bucket (data_parallel.h).
+    /// The parameter gets no memory of its own: ZeRO-3 makes the parameter a view of its bucket (buckets.h).
     bool later = false;
 };
 

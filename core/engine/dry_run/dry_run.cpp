@@ -46,12 +46,13 @@ Batch shapes_of_batch(const Plan& plan) {
 /// Forward and backward, in the same way as TrainLoop.
 Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
     const Tensor status = at::empty({step_status_numbers}, torch::dtype(torch::kFloat64).device(torch::kMeta));
-    return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
+    PLIMSOLL_CHECK(pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {}));
+    return {};
 }
 
 Result<void> update(const Plan& plan, DistributedModel& model) {
     begin_memory_phase("optimizer");
-    PLIMSOLL_CHECK(model.norms(1));
+    PLIMSOLL_CHECK(model.sizes().norms(1));
     return model.step(plan.optimizer.lr, 1, plan.optimizer.clip > 0 ? clipped : 1);
 }
 

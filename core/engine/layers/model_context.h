@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modules of a model share: the plan, the ranks they are spread over, and what the train loop tells them.
+// What the modules of a model share: the plan, and the ranks they are spread over.
 #pragma once
 
 #include <torch/torch.h>
@@ -22,13 +22,6 @@ struct ModelContext {
     /// Holds back the weight gradients under a schedule that splits the backward pass; null: weight gradients are
     /// computed at once.
     std::shared_ptr<DeferredWeights> deferred;
-    /// Incoming gradient of the side losses (those of routers): loss scale / accumulation.
-    std::shared_ptr<double> side_loss_scale = std::make_shared<double>(1);
-    /// Sum of this rank's side losses since the loop last cleared the sum, weighted as in the gradient.
-    std::shared_ptr<double> side_loss = std::make_shared<double>(0);
-    /// The same sum for the z-loss, which is a mean over this rank's positions.
-    std::shared_ptr<double> z_loss = std::make_shared<double>(0);
-
     /// Looks at the output of each layer, or corrupts it on purpose.
     std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>();
 

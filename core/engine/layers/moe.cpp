@@ -57,20 +57,15 @@ struct SumByToken : Function<SumByToken> {
     }
 };
 
-struct Scale : torch::CustomClassHolder {
-    std::shared_ptr<double> value;
-};
-
 /// Returns x unchanged; in the backward pass `loss` gets a gradient of its own.
 struct AttachLoss : Function<AttachLoss> {
-    static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& loss,
-                          const c10::intrusive_ptr<Scale>& scale) {
-        ctx->saved_data["scale"] = torch::IValue::make_capsule(scale);
+    static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& loss, double scale) {
+        ctx->saved_data["scale"] = scale;
         ctx->save_for_backward({loss});
         return x.view_as(x);
     }
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
-        const double scale = *static_cast<const Scale&>(*ctx->saved_data["scale"].toCapsule()).value;
+        const double scale = ctx->saved_data["scale"].toDouble();
         return {gradients[0], at::full_like(ctx->get_saved_variables()[0], scale), {}};
     }
 };
@@ -231,7 +226,7 @@ torch::Tensor MoeMlp::through_experts(const torch::Tensor& tokens, const Counts&
     return at::cat(outputs);
 }
 
-torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
+WithSideLoss MoeMlp::forward(const torch::Tensor& x, std::optional<double> side_loss_scale) const {
     const Tensor logits = at::linear(x, gate_).to(x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
     const Tensor probabilities = enter_tensor_parallel(at::softmax(logits, -1), context_);
     const Tensor entered = enter_tensor_parallel(x, context_);
@@ -263,17 +258,14 @@ torch::Tensor MoeMlp::forward(const torch::Tensor& x) const {
     }
     const Tensor weighted = outputs * routes.weight.to(outputs.scalar_type()).unsqueeze(1);
     const Tensor part = SumByToken::apply(weighted, routes.token, flat.size(0)).view(entered.sizes());
-    Tensor y = leave_tensor_parallel(part, context_);
+    const Tensor y = leave_tensor_parallel(part, context_);
 
     const Model& m = context_.plan->model;
-    if (is_training() && torch::GradMode::is_enabled() && (m.router_aux_loss > 0 || m.router_z_loss > 0)) {
-        const Tensor loss = side_loss(logits, probabilities, routes.chosen);
-        *context_.side_loss += host_values(loss).item<double>();
-        auto scale = c10::make_intrusive<Scale>();
-        scale->value = context_.side_loss_scale;
-        y = AttachLoss::apply(y, loss, scale);
-    }
-    return y;
+    if (!side_loss_scale || (m.router_aux_loss == 0 && m.router_z_loss == 0)) return {y};
+    const Tensor loss = side_loss(logits, probabilities, routes.chosen);
+    const double value = host_values(loss).item<double>();
+    // The first run of a recomputed layer has no graph that the loss could join.
+    return {torch::GradMode::is_enabled() ? AttachLoss::apply(y, loss, *side_loss_scale) : y, value};
 }
 
 }  // namespace plimsoll::engine

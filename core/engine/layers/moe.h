@@ -5,9 +5,11 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/engine/layers/layers.h"
+#include "core/engine/layers/side_loss.h"
 
 namespace plimsoll::engine {
 
@@ -36,8 +38,9 @@ private:
 class MoeMlp : public ShardedModule {
 public:
     explicit MoeMlp(const ModelContext& context);
-    /// x [batch, time, hidden], or this rank's part of the time dimension.
-    torch::Tensor forward(const torch::Tensor& x) const;
+    /// x [batch, time, hidden], or this rank's part of the time dimension. `side_loss_scale` is the incoming gradient of
+    /// the router's losses; without it the losses are not computed, as outside training.
+    WithSideLoss forward(const torch::Tensor& x, std::optional<double> side_loss_scale) const;
 
 private:
     struct Routes;

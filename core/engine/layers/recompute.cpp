@@ -15,6 +15,7 @@ using torch::autograd::tensor_list;
 struct Kept : torch::CustomClassHolder {
     ReplayedBody body;
     std::size_t inputs = 0;
+    double side_loss = 0;  ///< of the first run
 };
 
 struct RecomputeFunction : Function<RecomputeFunction> {
@@ -23,12 +24,13 @@ struct RecomputeFunction : Function<RecomputeFunction> {
     static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& path, at::TensorList inputs,
                                  const c10::intrusive_ptr<Kept>& kept) {
         Replay first;
-        torch::Tensor output = kept->body(inputs.vec(), first);
+        const WithSideLoss output = kept->body(inputs.vec(), first);
+        kept->side_loss = output.side_loss;
         tensor_list saved = inputs.vec();
         saved.insert(saved.end(), first.kept().begin(), first.kept().end());
         ctx->save_for_backward(std::move(saved));
         ctx->saved_data["kept"] = torch::IValue::make_capsule(kept);
-        return output;
+        return output.x;
     }
 
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
@@ -43,7 +45,7 @@ struct RecomputeFunction : Function<RecomputeFunction> {
         {
             const torch::AutoGradMode with_gradients(true);
             Replay second(std::move(results));
-            output = kept.body(inputs, second);
+            output = kept.body(inputs, second).x;
         }
         if (output.requires_grad()) torch::autograd::backward({output}, {gradients[0]});
 
@@ -57,15 +59,17 @@ struct RecomputeFunction : Function<RecomputeFunction> {
 }  // namespace
 
 torch::Tensor recompute(RecomputedBody body, std::vector<torch::Tensor> inputs) {
-    return recompute([body = std::move(body)](const tensor_list& in, Replay&) { return body(in); }, std::move(inputs));
+    const auto plain = [body = std::move(body)](const tensor_list& in, Replay&) { return WithSideLoss{body(in)}; };
+    return recompute(plain, std::move(inputs)).x;
 }
 
-torch::Tensor recompute(ReplayedBody body, std::vector<torch::Tensor> inputs) {
+WithSideLoss recompute(ReplayedBody body, std::vector<torch::Tensor> inputs) {
     auto kept = c10::make_intrusive<Kept>();
     kept->body = std::move(body);
     kept->inputs = inputs.size();
     const torch::Tensor path = at::empty({0}, inputs.front().options().dtype(torch::kFloat)).requires_grad_();
-    return RecomputeFunction::apply(path, at::TensorList(inputs), kept);
+    torch::Tensor x = RecomputeFunction::apply(path, at::TensorList(inputs), kept);
+    return {std::move(x), kept->side_loss};
 }
 
 }  // namespace plimsoll::engine

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/layers/side_loss.h"
+
 namespace plimsoll::engine {
 
 /// Results that a recomputed body keeps from its first run beside its inputs and reads in its second run: expensive to
@@ -33,15 +35,16 @@ private:
 };
 
 using RecomputedBody = std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs)>;
-using ReplayedBody = std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs, Replay& replay)>;
+using ReplayedBody = std::function<WithSideLoss(const std::vector<torch::Tensor>& inputs, Replay& replay)>;
 
 /// body(inputs), of which only `inputs` are kept for the backward pass. The backward pass runs the body again with
 /// gradients on; parameter gradients are accumulated as in any backward pass, hooks included. The body must own what it
 /// captures and must compute the same values again: dropout does so by its key (core/engine/layers/dropout.h).
 torch::Tensor recompute(RecomputedBody body, std::vector<torch::Tensor> inputs);
 
-/// The same for a body that also keeps results of its own choice. The output of its second run is unread
-/// (core/engine/layers/unread_result.h) and may stay uncomputed: only gradients pass through it.
-torch::Tensor recompute(ReplayedBody body, std::vector<torch::Tensor> inputs);
+/// The same for a body that also keeps results of its own choice and has side losses. Side losses count once: the first
+/// run's are returned. The output of the second run is unread (core/engine/layers/unread_result.h) and may stay
+/// uncomputed: only gradients pass through it.
+WithSideLoss recompute(ReplayedBody body, std::vector<torch::Tensor> inputs);
 
 }  // namespace plimsoll::engine

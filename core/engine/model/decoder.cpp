@@ -49,6 +49,13 @@ struct ShrunkGradient : torch::autograd::Function<ShrunkGradient> {
     }
 };
 
+WithSideLoss through_layer(const std::shared_ptr<DecoderLayer>& layer, const Tensor& x, const LayerInput& input,
+                           bool recomputed) {
+    const auto run = [layer, input](const std::vector<Tensor>& in, Replay&) { return layer->forward(in[0], input); };
+    Replay once;
+    return recomputed ? recompute(run, {x}) : run({x}, once);
+}
+
 Tensor shrunk_gradient(const Tensor& x, double factor) { return factor == 1 ? x : ShrunkGradient::apply(x, factor); }
 
 }  // namespace
@@ -152,7 +159,7 @@ LayerInput Decoder::layer_input(const Tensor& x, const Tensor& positions, const 
     return input;
 }
 
-Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
+WithSideLoss Decoder::body(const Tensor& input, const DropoutKey& key, double side_loss_scale) {
     const std::int64_t split = !stage_.embedding && context_.sequence_parallel() ? context_.tp() : 1;
     const Tensor positions =
         context_positions(input.size(1) * split * context_.cp(), context_.mesh->context().rank(), context_.cp())
@@ -170,19 +177,20 @@ Tensor Decoder::body(const Tensor& input, const DropoutKey& key) {
     } else {
         in = layer_input(x, positions, key);
     }
+    if (is_training() && torch::GradMode::is_enabled()) in.side_loss_scale = side_loss_scale;
+    double router_loss = 0;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         const std::int64_t number = stage_.first_layer + static_cast<std::int64_t>(i);
         const MemoryScope scope(MemoryCategory::Activations, static_cast<std::int32_t>(number));
         LayerInput own = in;
         own.key = key.in_layer(number);
-        const auto run = [layer = layers_[i], own](const std::vector<Tensor>& x_in) {
-            return layer->forward(x_in[0], own);
-        };
         x = enter(i + 1, x);
-        x = leave(i + 1, recomputes(number) ? recompute(run, {x}) : run({x}));
+        const WithSideLoss y = through_layer(layers_[i], x, own, recomputes(number));
+        router_loss += y.side_loss;
+        x = leave(i + 1, y.x);
         x = context_.probe->passed(static_cast<std::int32_t>(number), x);
     }
-    return x;
+    return {x, router_loss};
 }
 
 Tensor Decoder::head_input(const Tensor& residual) {
@@ -199,48 +207,50 @@ Tensor Decoder::local_logits(const Tensor& normed) const {
 
 double Decoder::z_loss() const { return is_training() ? context_.plan->model.z_loss : 0; }
 
-/// Also adds this z-loss, as a share over `tokens`, to the reported one. With 0 tokens, as in a recomputation, nothing
-/// is added.
-Tensor Decoder::loss_sum(const Tensor& normed, const Tensor& targets, std::int64_t tokens) const {
+/// Sum over a part of the `tokens` of the mean, with the part's share of the z-loss.
+WithSideLoss Decoder::loss_sum(const Tensor& normed, const Tensor& targets, std::int64_t tokens) const {
     const Tensor logits = local_logits(normed);
     if (context_.tp() > 1) {
         const ShardedModule& owner = head_ ? static_cast<const ShardedModule&>(*head_) : *tied_head_;
         double squares = 0;
         const Tensor sum = vocabulary_parallel_loss(logits, targets, owner.shards().at("weight").ranges.front().first,
                                                     context_.tensor(), z_loss(), &squares);
-        if (tokens > 0) *context_.z_loss += z_loss() * squares / static_cast<double>(tokens);
-        return sum;
+        return {sum, z_loss() * squares / static_cast<double>(tokens)};
     }
     const Tensor wide = logits.scalar_type() == torch::kDouble ? logits : logits.to(torch::kFloat);
-    return at::cross_entropy_loss(wide, targets, {}, at::Reduction::Sum);
+    return {at::cross_entropy_loss(wide, targets, {}, at::Reduction::Sum)};
 }
 
-Tensor Decoder::loss(const Tensor& residual, const Tensor& targets) {
+WithSideLoss Decoder::loss(const Tensor& residual, const Tensor& targets) {
     const MemoryScope head(MemoryCategory::Activations, head_layer);
     const Tensor input = head_input(residual);
     const MemoryScope scope(MemoryCategory::Buffers);
     const std::int64_t asked = context_.plan->layout.loss_chunks;
     if ((asked > 1 || z_loss() > 0) && context_.tp() == 1) {
         const Tensor& weight = head_ ? head_->weight() : tied_head_->weight();
-        return leave(layers_.size() + 1,
-                     chunked_language_model_loss(input, weight, targets, asked, z_loss(), context_.z_loss.get()));
+        WithSideLoss mean;
+        mean.x = leave(layers_.size() + 1,
+                       chunked_language_model_loss(input, weight, targets, asked, z_loss(), &mean.side_loss));
+        return mean;
     }
     const Tensor normed = input.flatten(0, 1);
     const Tensor flat = targets.reshape({-1});
     const std::int64_t chunks = std::min(asked, normed.size(0));
-    Tensor sum;
+    WithSideLoss sum;
     for (std::int64_t i = 0; i < chunks; ++i) {
         const std::int64_t begin = normed.size(0) * i / chunks, length = normed.size(0) * (i + 1) / chunks - begin;
         const Tensor piece = normed.narrow(0, begin, length), target = flat.narrow(0, begin, length);
         // Only the pieces of the input are kept; each piece's logits are computed again in the backward pass.
-        const auto run = [this, target, chunks, tokens = flat.size(0)](const std::vector<Tensor>& in) {
-            const bool again = chunks > 1 && torch::GradMode::is_enabled();
-            return loss_sum(in[0], target, again ? 0 : tokens);
+        const auto run = [this, target, tokens = flat.size(0)](const std::vector<Tensor>& in, Replay&) {
+            return loss_sum(in[0], target, tokens);
         };
-        const Tensor part = chunks > 1 && torch::GradMode::is_enabled() ? recompute(run, {piece}) : run({piece});
-        sum = sum.defined() ? sum + part : part;
+        Replay once;
+        const WithSideLoss part =
+            chunks > 1 && torch::GradMode::is_enabled() ? recompute(run, {piece}) : run({piece}, once);
+        sum.x = sum.x.defined() ? sum.x + part.x : part.x;
+        sum.side_loss += part.side_loss;
     }
-    return leave(layers_.size() + 1, sum / static_cast<double>(flat.size(0)));
+    return {leave(layers_.size() + 1, sum.x / static_cast<double>(flat.size(0))), sum.side_loss};
 }
 
 Tensor Decoder::logits(const Tensor& residual) {
@@ -251,7 +261,7 @@ Tensor Decoder::logits(const Tensor& residual) {
 
 Tensor Decoder::forward(const Tensor& tokens) {
     const bool drops = is_training() && context_.plan->model.dropout > 0;
-    return logits(body(tokens, drops ? DropoutKey::drawn(tokens.size(0)) : DropoutKey()));
+    return logits(body(tokens, drops ? DropoutKey::drawn(tokens.size(0)) : DropoutKey()).x);
 }
 
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,

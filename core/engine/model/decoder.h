@@ -48,11 +48,13 @@ public:
 
     /// Input: tokens [batch, time] int64 (each below the vocabulary's size) for a stage with the embedding, else the
     /// residual stream. With context parallelism the input holds the positions of context_positions(). Returns the
-    /// residual stream [batch, time, hidden]; with sequence parallelism, this rank's part of the time dimension.
-    torch::Tensor body(const torch::Tensor& input, const DropoutKey& key);
+    /// residual stream [batch, time, hidden]; with sequence parallelism, this rank's part of the time dimension. The
+    /// side loss is that of the routers, 0 outside training; its incoming gradient is `side_loss_scale`. A recomputed
+    /// layer counts once.
+    WithSideLoss body(const torch::Tensor& input, const DropoutKey& key, double side_loss_scale = 1);
     /// Mean cross-entropy over this rank's positions, in fp32 (fp64 weights: fp64), in loss_chunks pieces. targets
-    /// [batch, time].
-    torch::Tensor loss(const torch::Tensor& residual, const torch::Tensor& targets);
+    /// [batch, time]. The side loss is the z-loss, a mean over the same positions.
+    WithSideLoss loss(const torch::Tensor& residual, const torch::Tensor& targets);
     /// [batch, time, vocab] in the weights' dtype.
     torch::Tensor logits(const torch::Tensor& residual);
     /// Logits of tokens, with dropout from torch's default generator. Only for a decoder that holds the whole model.
@@ -80,7 +82,7 @@ private:
     bool recomputes(std::int64_t layer) const;
     torch::Tensor head_input(const torch::Tensor& residual);
     torch::Tensor local_logits(const torch::Tensor& normed) const;
-    torch::Tensor loss_sum(const torch::Tensor& normed, const torch::Tensor& targets, std::int64_t tokens) const;
+    WithSideLoss loss_sum(const torch::Tensor& normed, const torch::Tensor& targets, std::int64_t tokens) const;
     /// Weight of the z-loss: the plan's in train() mode, 0 in eval() mode.
     double z_loss() const;
     torch::Tensor enter(std::size_t unit, const torch::Tensor& x) { return gate_ ? gate_->enter(unit, x) : x; }

@@ -38,21 +38,27 @@ torch::Tensor replayed(const torch::Tensor& x, Replay* replay) {
     return x;
 }
 
-torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
-                       const ModelContext& context, bool training) {
+WithSideLoss residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
+                      const ModelContext& context, bool training) {
     const Model& model = context.plan->model;
     if (!norms.before) {
         const bool deep = model.norm_placement == NormPlacement::DeepNorm;
-        return norms.behind(at::add(branch(x, nullptr), x, deep ? deepnorm_alpha(model) : 1));
+        const WithSideLoss y = branch(x, nullptr);
+        return {norms.behind(at::add(y.x, x, deep ? deepnorm_alpha(model) : 1)), y.side_loss};
     }
     const auto normed = [branch, norms](const torch::Tensor& in, Replay* replay) {
-        const torch::Tensor y = branch(norms.before(in), replay);
-        return norms.behind ? norms.behind(y) : y;
+        WithSideLoss y = branch(norms.before(in), replay);
+        if (norms.behind) y.x = norms.behind(y.x);
+        return y;
     };
     const bool again = context.recompute == Recompute::Mlp && training && torch::GradMode::is_enabled();
-    if (!again) return x + normed(x, nullptr);
+    if (!again) {
+        const WithSideLoss y = normed(x, nullptr);
+        return {x + y.x, y.side_loss};
+    }
     const auto body = [normed](const std::vector<torch::Tensor>& in, Replay& replay) {
-        return sum_of(in[0], normed(in[0], &replay));
+        const WithSideLoss y = normed(in[0], &replay);
+        return WithSideLoss{sum_of(in[0], y.x), y.side_loss};
     };
     return recompute(body, {x});
 }

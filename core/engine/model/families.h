@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/engine/layers/dropout.h"
 #include "core/engine/layers/layers.h"
 #include "core/engine/layers/recompute.h"
+#include "core/engine/layers/side_loss.h"
 
 namespace plimsoll::engine {
 
@@ -18,12 +20,13 @@ struct LayerInput {
     torch::Tensor places;    ///< positions of the residual stream on this rank; undefined: the whole sequence
     std::int64_t whole = 0;  ///< length of the sequence
     DropoutKey key;          ///< of this layer
+    std::optional<double> side_loss_scale;  ///< incoming gradient of router losses; none: no backward follows
 };
 
 class DecoderLayer : public torch::nn::Module {
 public:
     /// x [batch, time, hidden], or this rank's part of the time.
-    virtual torch::Tensor forward(const torch::Tensor& x, const LayerInput& input) const = 0;
+    virtual WithSideLoss forward(const torch::Tensor& x, const LayerInput& input) const = 0;
 };
 
 /// Names of transformers' modules.
@@ -45,7 +48,7 @@ torch::Tensor attend(const torch::Tensor& q, const torch::Tensor& k, const torch
 
 /// What a layer does twice: attention or the MLP with the dropout behind it. Owns what it captures. `replay`: null
 /// where nothing is recomputed.
-using Branch = std::function<torch::Tensor(const torch::Tensor& x, Replay* replay)>;
+using Branch = std::function<WithSideLoss(const torch::Tensor& x, Replay* replay)>;
 
 /// The norms of one of the two; empty: none there (model.norm_placement).
 struct SublayerNorms {
@@ -54,8 +57,8 @@ struct SublayerNorms {
 
 /// x + behind(branch(before(x))), or with norms behind alone behind(a x + branch(x)) (NormPlacement). Under
 /// Recompute::Mlp what stays of it is x and what the branch keeps.
-torch::Tensor residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
-                       const ModelContext& context, bool training);
+WithSideLoss residual(const torch::Tensor& x, const Branch& branch, const SublayerNorms& norms,
+                      const ModelContext& context, bool training);
 
 /// Whether a branch skips products whose results are known or read only by the next sublayer: in its second run.
 inline bool leaves_out(const Replay* replay) { return replay != nullptr && replay->second(); }

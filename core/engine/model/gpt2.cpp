@@ -93,19 +93,19 @@ public:
         if (behind) mlp_norms_.behind = norm("ln_2_output");
     }
 
-    Tensor forward(const Tensor& x, const LayerInput& input) const override {
+    WithSideLoss forward(const Tensor& x, const LayerInput& input) const override {
         const double p = is_training() ? dropout_ : 0;
         const auto drop = [p, input](const Tensor& branch, DropoutSite site) {
             return dropout(branch, p, input.key, site, input.places, input.whole);
         };
         const Branch attend = [attention = attention_, input, drop](const Tensor& in, Replay* replay) {
-            return drop(attention->forward(in, input, replay), DropoutSite::AttentionOutput);
+            return WithSideLoss{drop(attention->forward(in, input, replay), DropoutSite::AttentionOutput)};
         };
         const Branch feed = [mlp = mlp_, drop](const Tensor& in, Replay* replay) {
-            return drop(mlp->forward(in, replay), DropoutSite::MlpOutput);
+            return WithSideLoss{drop(mlp->forward(in, replay), DropoutSite::MlpOutput)};
         };
-        const Tensor attended = residual(x, attend, attention_norms_, context_, is_training());
-        return residual(attended, feed, mlp_norms_, context_, is_training());
+        const WithSideLoss attended = residual(x, attend, attention_norms_, context_, is_training());
+        return residual(attended.x, feed, mlp_norms_, context_, is_training());
     }
 
 private:

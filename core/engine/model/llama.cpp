@@ -110,19 +110,22 @@ public:
         }
     }
 
-    Tensor forward(const Tensor& x, const LayerInput& input) const override {
+    WithSideLoss forward(const Tensor& x, const LayerInput& input) const override {
         const double p = is_training() ? dropout_ : 0;
         const auto drop = [p, input](const Tensor& branch, DropoutSite site) {
             return dropout(branch, p, input.key, site, input.places, input.whole);
         };
         const Branch attend = [attention = attention_, input, drop](const Tensor& in, Replay* replay) {
-            return drop(attention->forward(in, input, replay), DropoutSite::AttentionOutput);
+            return WithSideLoss{drop(attention->forward(in, input, replay), DropoutSite::AttentionOutput)};
         };
-        const Branch feed = [mlp = mlp_, experts = experts_, drop](const Tensor& in, Replay* replay) {
-            return drop(mlp ? mlp->forward(in, replay) : experts->forward(in), DropoutSite::MlpOutput);
+        const Branch feed = [mlp = mlp_, experts = experts_, scale = input.side_loss_scale, drop](const Tensor& in,
+                                                                                                  Replay* replay) {
+            WithSideLoss y = mlp ? WithSideLoss{mlp->forward(in, replay)} : experts->forward(in, scale);
+            y.x = drop(y.x, DropoutSite::MlpOutput);
+            return y;
         };
-        const Tensor attended = residual(x, attend, attention_norms_, context_, is_training());
-        return residual(attended, feed, mlp_norms_, context_, is_training());
+        const WithSideLoss attended = residual(x, attend, attention_norms_, context_, is_training());
+        return residual(attended.x, feed, mlp_norms_, context_, is_training());
     }
 
 private:

@@ -141,7 +141,7 @@ Result<void> ShardedOptimizer::load_state(const std::vector<std::pair<std::strin
                          state.size(), own.size());
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        PLIMSOLL_CHECK(hold(i));
+        PLIMSOLL_TRY(const auto held, hold(i));
         for (const OptimizerState& each : states_of(i)) restore(each, *found[each.name]);
         if (is_copy(i) && !is_half(parts_[i].parameter)) masters_[i].copy_(parts_[i].parameter);
     }

@@ -49,7 +49,7 @@ private:
             torch::Tensor squares = at::zeros({2}, master(i).options().dtype(torch::kDouble));
             norms.emplace_back(i, squares);
             if (!gradients[i].defined()) continue;
-            PLIMSOLL_CHECK(hold(i));
+            PLIMSOLL_TRY(const auto held, hold(i));
             squares[0] += squared_norm(master(i));
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
                 squares[1] += squared_norm(direction(i, gradients[i], begin, count, scaled));
@@ -59,7 +59,7 @@ private:
 
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             if (!gradients[i].defined()) continue;
-            PLIMSOLL_CHECK(hold(i));
+            PLIMSOLL_TRY(const auto held, hold(i));
             const torch::Tensor host = host_values(norms[i].second);
             const double numbers = static_cast<double>(parts()[i].rows) * static_cast<double>(parts()[i].columns);
             const double w_rms = std::sqrt(host[0].item<double>() / numbers);

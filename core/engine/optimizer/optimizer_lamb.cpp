@@ -30,7 +30,7 @@ private:
                 norms.emplace_back(i, squares);
             }
             if (!gradients[i].defined()) continue;
-            PLIMSOLL_CHECK(hold(i));
+            PLIMSOLL_TRY(const auto held, hold(i));
             take_gradient(i, gradients[i].reshape(-1), scaled, squares);
         }
         if (auto summed = sum(PartSums::Over::Parts, norms); !summed) return summed;
@@ -43,7 +43,7 @@ private:
         }
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
-            PLIMSOLL_CHECK(hold(i));
+            PLIMSOLL_TRY(const auto held, hold(i));
             torch::Tensor w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 w.narrow(0, begin, length).add_(direction(i, begin, length), -rate(i, lr) * ratios[i]);

@@ -18,7 +18,7 @@ private:
         ScaledGradient scaled(factor);
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
-            PLIMSOLL_CHECK(hold(i));
+            PLIMSOLL_TRY(const auto held, hold(i));
             const torch::Tensor gradient = gradients[i].reshape(-1), w = master(i).view(-1);
             for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
                 torch::Tensor weights = w.narrow(0, begin, length);

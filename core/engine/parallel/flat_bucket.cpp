@@ -33,7 +33,7 @@ torch::Tensor BucketLayout::view(const torch::Tensor& flat, std::size_t i) const
     return flat.narrow(0, place.begin, place.numel).view(place.sizes);
 }
 
-BucketLayout::Run BucketLayout::run(std::size_t i, int rank) const {
+BucketLayout::Range BucketLayout::range(std::size_t i, int rank) const {
     const BucketPlace& place = places_[i];
     const std::int64_t shard = rank * shard_numel_;
     const std::int64_t begin = std::max(place.begin, shard);

@@ -32,10 +32,10 @@ public:
     torch::Tensor view(const torch::Tensor& flat, std::size_t i) const;
     /// The range of parameter `i` in the shard of `rank`: where the range begins in the parameter and in the shard, and
     /// its length (0: none).
-    struct Run {
+    struct Range {
         std::int64_t in_parameter = 0, in_shard = 0, length = 0;
     };
-    Run run(std::size_t i, int rank) const;
+    Range range(std::size_t i, int rank) const;
 
 private:
     int shards_;

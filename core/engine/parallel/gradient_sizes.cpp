@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large a distributed model's gradients are: their norms, AdaGC's clip by tensor, and what the noise scale
-// compares.
+#include "core/engine/parallel/gradient_sizes.h"
+
 #include <cmath>
 
 #include "core/engine/memory/host_values.h"
 #include "core/engine/memory/memory_scope.h"
-#include "core/engine/parallel/distributed_model.h"
 
 namespace plimsoll::engine {
 
 using torch::Tensor;
 
-Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
+namespace {
+
+constexpr const char* average_prefix = "adagc/";
+
+/// The matrices whose gradients are whole on this rank, experts apart: nearly all parameters of a model.
+bool counts_for_noise(const RankParameter& parameter) {
+    return parameter.shard.whole.size() >= 2 && !parameter.expert && !parameter.copy &&
+           parameter.shard.gradient == Shard::Gradient::Whole;
+}
+
+}  // namespace
+
+Result<GradientNorms> GradientSizes::norms(double inv_scale) const {
     const torch::NoGradGuard no_grad;
     const MemoryScope scope(MemoryCategory::Buffers);
-    const bool runs = plan_.layout.zero_stage >= 1;
-    const std::int64_t layers = plan_.model.num_layers;
+    const std::int64_t layers = stages_.plan().model.num_layers;
     // Of plain data-parallel ranks each has all gradients, so none needs to ask another.
-    const bool alone = !runs && !experts_ && context_.tp() == 1 && plan_.layout.pp == 1;
+    const bool alone =
+        !sharded() && !parameters_.experts() && stages_.context().tp() == 1 && stages_.plan().layout.pp == 1;
     std::vector<Tensor> gradients;
     std::vector<std::int64_t> rows;
-    for (const Parameter& parameter : parameters_) {
-        if (!alone && !speaks_for(parameter, /*of_data_group=*/!runs)) continue;
+    for (const RankParameter& parameter : parameters_.all()) {
+        if (!alone && !parameters_.speaks_for(parameter, /*of_data_group=*/!sharded())) continue;
         gradients.push_back(parameter.part.gradient);
         const std::string layer = Decoder::layer_of(parameter.name);
         rows.push_back(layer == "embed" ? 0 : layer == "head" ? layers + 1 : std::stoll(layer) + 1);
@@ -30,8 +41,8 @@ Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
     const std::vector<double> each = squared_norms(gradients);
     for (std::size_t i = 0; i < each.size(); ++i) squares.mutable_data_ptr<double>()[rows[i]] += each[i];
     if (!alone) {
-        Tensor all = squares.to(device_);
-        PLIMSOLL_CHECK(context_.mesh->world().all_reduce_sum(all)->wait());
+        Tensor all = squares.to(stages_.device());
+        PLIMSOLL_CHECK(stages_.mesh().world().all_reduce_sum(all)->wait());
         squares = host_values(all);
     }
     GradientNorms norms;
@@ -49,19 +60,22 @@ Result<GradientNorms> DistributedModel::norms(double inv_scale) const {
     return norms;
 }
 
-/// The common norm of a step's gradients has been taken before, and it is finite.
-Result<void> DistributedModel::clip_by_tensor(double inv_scale, double global_norm) {
+void GradientSizes::start_clip_by_tensor(const Optimizer& settings) {
+    if (settings.clip_rule != ClipRule::AdaGc) return;
+    tensor_clip_.emplace(AdaGc::Settings{.absolute = settings.clip}, parameters_.all().size());
+}
+
+Result<void> GradientSizes::clip_by_tensor(double inv_scale, double global_norm) {
     if (!tensor_clip_) return {};
     const torch::NoGradGuard no_grad;
-    std::vector<Tensor> gradients;
-    for (const Parameter& parameter : parameters_) gradients.push_back(parameter.part.gradient);
+    const std::vector<Tensor> gradients = parameters_.gradients();
     std::vector<double> squares = squared_norms(gradients);
-    const Tensor all = torch::tensor(squares, torch::kFloat64).to(device_);
+    const Tensor all = torch::tensor(squares, torch::kFloat64).to(stages_.device());
     std::vector<std::pair<std::size_t, Tensor>> values;
     for (std::size_t i = 0; i < squares.size(); ++i) {
         values.emplace_back(i, all.narrow(0, static_cast<std::int64_t>(i), 1));
     }
-    if (auto summed = sums_->sum(PartSums::Over::Parts, values); !summed) return summed;
+    if (auto summed = sums_.sum(PartSums::Over::Parts, values); !summed) return summed;
     const Tensor host = host_values(all);
     for (std::size_t i = 0; i < squares.size(); ++i) {
         squares[i] = std::sqrt(host.const_data_ptr<double>()[i]) * inv_scale;
@@ -73,29 +87,24 @@ Result<void> DistributedModel::clip_by_tensor(double inv_scale, double global_no
     return {};
 }
 
-void DistributedModel::make_tensor_clip(const Optimizer& settings) {
-    if (settings.clip_rule != ClipRule::AdaGc) return;
-    tensor_clip_.emplace(AdaGc::Settings{.absolute = settings.clip}, parameters_.size());
-}
-
-void DistributedModel::add_tensor_clip(std::vector<TensorPart>& parts) const {
+void GradientSizes::add_averages(std::vector<TensorPart>& parts) const {
     if (!tensor_clip_) return;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        if (!speaks_for(parameters_[i], true)) continue;
+    for (std::size_t i = 0; i < parameters_.all().size(); ++i) {
+        const RankParameter& parameter = parameters_.all()[i];
+        if (!parameters_.speaks_for(parameter, true)) continue;
         Shard number;
         number.whole = {1};
         const Tensor average =
-            torch::full({1}, tensor_clip_->averages()[i], torch::dtype(torch::kFloat).device(device_));
-        parts.push_back({tensor_clip_prefix + parameters_[i].name, number, average});
+            torch::full({1}, tensor_clip_->averages()[i], torch::dtype(torch::kFloat).device(stages_.device()));
+        parts.push_back({average_prefix + parameter.name, number, average});
     }
 }
 
-Result<void> DistributedModel::load_tensor_clip(const std::map<std::string_view, Tensor>& by_name,
-                                                std::int64_t updates) {
+Result<void> GradientSizes::load_averages(const std::map<std::string_view, Tensor>& by_name, std::int64_t updates) {
     if (!tensor_clip_) return {};
     std::vector<double> averages;
-    for (const Parameter& parameter : parameters_) {
-        const auto found = by_name.find(tensor_clip_prefix + parameter.name);
+    for (const RankParameter& parameter : parameters_.all()) {
+        const auto found = by_name.find(average_prefix + parameter.name);
         if (found == by_name.end() || found->second.numel() != 1) {
             return bad_input(
                 "the optimizer state has no average of the gradients of {}, which optimizer.clip_rule adagc goes on "
@@ -108,46 +117,45 @@ Result<void> DistributedModel::load_tensor_clip(const std::map<std::string_view,
     return {};
 }
 
-/// The matrices whose gradients are whole on this rank, experts apart: nearly all parameters of a model.
-bool DistributedModel::counts_for_noise(const Parameter& parameter) const {
-    return parameter.shard.whole.size() >= 2 && !parameter.expert && !parameter.copy &&
-           parameter.shard.gradient == Shard::Gradient::Whole;
-}
-
-void DistributedModel::measure_noise(bool on) {
+void GradientSizes::measure_noise(bool on) {
     std::vector<bool> counts;
-    for (const Parameter& parameter : parameters_) {
+    for (const RankParameter& parameter : parameters_.all()) {
         if (!parameter.expert) counts.push_back(counts_for_noise(parameter));
     }
-    dense_->measure_own_gradients(on, std::move(counts));
+    if (on) {
+        parameters_.own_squares().start(std::move(counts));
+    } else {
+        parameters_.own_squares().stop();
+    }
     measures_noise_ = on;
     backwards_ = 0;
 }
 
 /// Without other data-parallel ranks the first micro-batch's gradient is the small batch.
-void DistributedModel::measure_first_micro_batch() {
+void GradientSizes::before_backward() {
     if (!measures_noise_ || backwards_++ != 1) return;
-    if (context_.mesh->data().world_size() == 1 && plan_.layout.zero_stage < 2) dense_->add_own_squares();
+    if (stages_.mesh().data().world_size() == 1 && stages_.plan().layout.zero_stage < 2)
+        parameters_.own_squares().add_all();
 }
 
-Result<std::pair<NormSample, NormSample>> DistributedModel::noise_samples(double inv_scale) const {
+Result<std::pair<NormSample, NormSample>> GradientSizes::noise_samples(double inv_scale) const {
     const torch::NoGradGuard no_grad;
-    const bool runs = plan_.layout.zero_stage >= 1;
     std::vector<Tensor> gradients;
-    for (const Parameter& parameter : parameters_) {
-        if (counts_for_noise(parameter) && speaks_for(parameter, /*of_data_group=*/!runs)) {
+    for (const RankParameter& parameter : parameters_.all()) {
+        if (counts_for_noise(parameter) && parameters_.speaks_for(parameter, /*of_data_group=*/!sharded())) {
             gradients.push_back(parameter.part.gradient);
         }
     }
     double big = 0;
     for (const double square : squared_norms(gradients)) big += square;
     // What several tensor-parallel ranks hold is measured by each of them, and counts once.
-    Tensor sums = torch::tensor({dense_->own_squares(), big}, torch::dtype(torch::kFloat64)).to(device_);
-    PLIMSOLL_CHECK(context_.mesh->world().all_reduce_sum(sums)->wait());
+    Tensor sums =
+        torch::tensor({parameters_.own_squares().sum(), big}, torch::dtype(torch::kFloat64)).to(stages_.device());
+    PLIMSOLL_CHECK(stages_.mesh().world().all_reduce_sum(sums)->wait());
     const Tensor host = host_values(sums);
-    const Layout& layout = plan_.layout;
-    const double ranks = static_cast<double>(context_.mesh->data().world_size());
-    const double whole = static_cast<double>(layout.global_batch() * plan_.data.sequence_length);
+    const Layout& layout = stages_.plan().layout;
+    const double ranks = static_cast<double>(stages_.mesh().data().world_size());
+    const double whole = static_cast<double>(layout.global_batch() * stages_.plan().data.sequence_length);
     const double accumulation = static_cast<double>(layout.accumulation);
     // A micro-batch's gradient is scaled for the sum over all of a step.
     const bool each_reduces = layout.zero_stage >= 2, first_alone = ranks == 1 && !each_reduces;

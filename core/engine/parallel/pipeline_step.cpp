@@ -127,7 +127,13 @@ void Pipeline::reap(int peer, int done_by_peer) {
     pending_ = std::move(still);
 }
 
-Tensor Pipeline::forward(Decoder& decoder, const Tensor& input, const Batch& batch) {
+double Pipeline::share(const StepSettings& settings) const {
+    return settings.loss_scale / static_cast<double>(schedule_.micro_batches);
+}
+
+/// One stage: the residual stream, or the mean loss of the micro-batch.
+Tensor Pipeline::forward(Decoder& decoder, const Tensor& input, const Batch& batch, const StepSettings& settings,
+                         StepLosses& losses) const {
     DropoutKey key;
     key.seed = static_cast<std::uint64_t>(plan_.training.seed);
     key.samples = std::make_shared<const std::vector<std::uint64_t>>(batch.samples);
@@ -146,12 +152,16 @@ Tensor Pipeline::forward(Decoder& decoder, const Tensor& input, const Batch& bat
         }
         saved.emplace(policy);
     }
-    const Tensor residual = decoder.body(input, key);
+    const WithSideLoss residual = decoder.body(input, key, share(settings));
+    losses.router += residual.side_loss;
     saved.reset();
-    return decoder.stage().head ? decoder.loss(residual, batch.targets) : residual;
+    if (!decoder.stage().head) return residual.x;
+    const WithSideLoss mean = decoder.loss(residual.x, batch.targets);
+    losses.z += mean.side_loss;
+    return mean.x;
 }
 
-void Pipeline::backward(std::size_t place, const StepSettings& settings) {
+void Pipeline::backward(std::size_t place, const StepSettings& settings, const StepLosses& losses) {
     const PipelineStep& step = steps_[place];
     const PipelineOp& op = step.op;
     const int stage = schedule_.stage_of(rank_, op.chunk);
@@ -159,10 +169,9 @@ void Pipeline::backward(std::size_t place, const StepSettings& settings) {
     Alive alive = std::move(found->second);
     alive_.erase(found);
 
-    const double share = settings.loss_scale / static_cast<double>(schedule_.micro_batches);
     Tensor gradient;
     if (stage + 1 == schedule_.stages()) {
-        gradient = at::full({}, share, alive.output.options());
+        gradient = at::full({}, share(settings), alive.output.options());
     } else if (!step.receives.empty()) {
         gradient = received(place);
     } else {
@@ -170,11 +179,10 @@ void Pipeline::backward(std::size_t place, const StepSettings& settings) {
         gradient = std::move(handed_over_.at(key));
         handed_over_.erase(key);
     }
-    *model_.context().side_loss_scale = share;
 
     const bool sharded = plan_.layout.zero_stage >= 2;
     const bool last = place == last_backward_ && schedule_.ranks == 1;
-    if (last && settings.before_last_backward) settings.before_last_backward();
+    if (last && settings.before_last_backward) settings.before_last_backward(losses);
     begin_memory_phase("backward", op.micro_batch);
     model_.prepare_backward(last);
     const auto& deferred = model_.context().deferred;
@@ -191,8 +199,8 @@ void Pipeline::backward(std::size_t place, const StepSettings& settings) {
     }
 }
 
-void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch,
-                       const StepSettings& settings) {
+void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings,
+                       StepLosses& losses) {
     const PipelineStep& step = steps_[place];
     const PipelineOp& op = step.op;
     const int stage = schedule_.stage_of(rank_, op.chunk);
@@ -204,7 +212,7 @@ void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t
         model_.context().deferred->run(key_of(stage, op.micro_batch));
         return;
     }
-    if (op.kind != OpKind::Forward) return backward(place, settings);
+    if (op.kind != OpKind::Forward) return backward(place, settings, losses);
 
     begin_memory_phase("forward", op.micro_batch);
     Alive alive;
@@ -218,10 +226,10 @@ void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t
         alive.input = handed_over_.at(key).detach().requires_grad_();
         handed_over_.erase(key);
     }
-    alive.output = forward(model_.chunk(op.chunk), alive.input, part);
+    alive.output = forward(model_.chunk(op.chunk), alive.input, part, settings, losses);
     if (stage + 1 == schedule_.stages()) {
         const Tensor loss = alive.output.detach().to(torch::kFloat64);
-        loss_sum_ = loss_sum_.defined() ? loss_sum_ + loss : loss;
+        losses.loss = losses.loss.defined() ? losses.loss + loss : loss;
     } else if (step.sends.empty()) {
         handed_over_[hand_key(stage, op.micro_batch, false)] = alive.output;
     } else {
@@ -230,13 +238,13 @@ void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t
     alive_[{stage, op.micro_batch}] = std::move(alive);
 }
 
-Result<void> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings) {
+Result<StepLosses> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings) {
     times_.clear();
-    loss_sum_.reset();
+    StepLosses losses;
     model_.zero_gradients();
     for (std::size_t place = 0; place < steps_.size(); ++place) {
         OpTime time{steps_[place].op, wall_clock(), 0};
-        execute(place, batch, settings);
+        execute(place, batch, settings, losses);
         const int chunk = steps_[place].op.chunk;
         if (schedule_.ranks > 1 && place == last_gradients_[static_cast<std::size_t>(chunk)])
             model_.reduce_chunk(chunk);
@@ -248,9 +256,10 @@ Result<void> Pipeline::step(const std::function<Batch(std::int64_t)>& batch, con
     begin_memory_phase("reduction");
     if (plan_.layout.zero_stage < 2) {
         if (schedule_.ranks > 1) model_.prepare_backward(true);
-        if (auto reduced = model_.finish_backward(); !reduced) return reduced;
+        PLIMSOLL_CHECK(model_.finish_backward());
     }
-    return model_.finish_gradients();
+    PLIMSOLL_CHECK(model_.finish_gradients());
+    return losses;
 }
 
 /// One forward through all stages, in their order; what `head` gives on the last one goes to every rank of the
@@ -272,7 +281,7 @@ Tensor Pipeline::through_stages(const Batch& batch, const std::function<Tensor(D
             must(ranks_.receive(x, before, 2 * stage)->wait());
         }
         Decoder& decoder = model_.chunk(schedule_.chunk_of(stage));
-        x = decoder.body(x, key);
+        x = decoder.body(x, key).x;
         if (decoder.stage().head) {
             result = head(decoder, x);
         } else if (const int after = schedule_.rank_of(stage + 1); after != rank_) {
@@ -285,7 +294,7 @@ Tensor Pipeline::through_stages(const Batch& batch, const std::function<Tensor(D
 Result<double> Pipeline::loss(const Batch& batch) {
     const Batch part = cut(batch);
     const Tensor loss =
-        through_stages(batch, [&](Decoder& decoder, Tensor x) { return decoder.loss(x, part.targets); });
+        through_stages(batch, [&](Decoder& decoder, Tensor x) { return decoder.loss(x, part.targets).x; });
     Tensor value = at::zeros({1}, torch::dtype(torch::kFloat64).device(model_.device()));
     if (loss.defined()) value.fill_(loss.item<double>());
     const int head = schedule_.rank_of(schedule_.stages() - 1);

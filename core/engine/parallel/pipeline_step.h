@@ -20,10 +20,18 @@ struct OpTime {
     double start = 0, end = 0;
 };
 
+/// Sums of losses over the micro-batches of a step, on this rank.
+struct StepLosses {
+    torch::Tensor loss;  ///< the model's own loss: one fp64 number on the device; undefined on a rank without the head
+    double router = 0;   ///< router losses of this rank's layers, weighted as in the gradient
+    double z = 0;        ///< the z-loss; 0 on a rank without the head
+};
+
 struct StepSettings {
     double loss_scale = 1;
-    /// Called before the last backward of the step begins, when all losses are known on the ranks with the head.
-    std::function<void()> before_last_backward;
+    /// Called before the last backward of the step begins, with all losses of the step. Not called when there are other
+    /// pipeline ranks.
+    std::function<void(const StepLosses&)> before_last_backward;
 };
 
 /// Numbers that the ranks exchange in a step: the mean loss of the global batch, the number of ranks that were asked to
@@ -37,10 +45,8 @@ public:
 
     /// Forward and backward of all micro-batches; gradients are averaged over ranks afterwards. `batch(k)` is
     /// micro-batch k of this data-parallel rank, whole sequences.
-    Result<void> step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
+    Result<StepLosses> step(const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
     const std::vector<OpTime>& times() const { return times_; }
-    /// Sum of the losses of the step's micro-batches so far (fp64); undefined on a rank without the head.
-    const torch::Tensor& loss_sum() const { return loss_sum_; }
 
     /// The next two run through all stages without gradients. Every rank of the model has to make the same calls. Mean
     /// loss of the batch on each rank of the pipeline.
@@ -64,9 +70,14 @@ private:
         int produced_by = 0;  ///< place, in the peer's list, of the operation that sent the tensor
     };
 
-    void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings);
-    torch::Tensor forward(Decoder& decoder, const torch::Tensor& input, const Batch& batch);
-    void backward(std::size_t place, const StepSettings& settings);
+    /// A forward adds its losses to `losses`.
+    void execute(std::size_t place, const std::function<Batch(std::int64_t)>& batch, const StepSettings& settings,
+                 StepLosses& losses);
+    torch::Tensor forward(Decoder& decoder, const torch::Tensor& input, const Batch& batch,
+                          const StepSettings& settings, StepLosses& losses) const;
+    void backward(std::size_t place, const StepSettings& settings, const StepLosses& losses);
+    /// Gradient of the mean loss of one micro-batch.
+    double share(const StepSettings& settings) const;
     void post_receives(std::size_t place);
     torch::Tensor received(std::size_t place);
     void send(const PipelineStep& step, const torch::Tensor& tensor);
@@ -94,7 +105,6 @@ private:
     std::size_t last_backward_ = 0;
     std::vector<std::size_t>
         last_gradients_;  ///< by chunk: the place of the operation behind which its gradients are whole
-    torch::Tensor loss_sum_;
 };
 
 }  // namespace plimsoll::engine

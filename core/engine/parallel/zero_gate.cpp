@@ -51,9 +51,9 @@ struct GatherInBackward : Function<GatherInBackward> {
 
 }  // namespace
 
-ZeroGate::ZeroGate(std::vector<DataParallel*> parallels, std::size_t first_unit, std::size_t units,
+ZeroGate::ZeroGate(std::vector<GatherAndRelease*> groups, std::size_t first_unit, std::size_t units,
                    bool embedding_in_head)
-    : parallels_(std::move(parallels)), first_unit_(first_unit), units_(units), embedding_in_head_(embedding_in_head) {}
+    : groups_(std::move(groups)), first_unit_(first_unit), units_(units), embedding_in_head_(embedding_in_head) {}
 
 std::vector<std::size_t> ZeroGate::units_behind(std::size_t unit) const {
     std::vector<std::size_t> units{first_unit_ + unit};
@@ -63,26 +63,26 @@ std::vector<std::size_t> ZeroGate::units_behind(std::size_t unit) const {
 
 void ZeroGate::gather(std::size_t unit) {
     for (const std::size_t each : units_behind(unit)) {
-        for (DataParallel* parallel : parallels_) parallel->gather(each);
+        for (GatherAndRelease* group : groups_) group->gather(each);
     }
 }
 
 void ZeroGate::release(std::size_t unit) {
     for (const std::size_t each : units_behind(unit)) {
-        for (DataParallel* parallel : parallels_) parallel->release(each);
+        for (GatherAndRelease* group : groups_) group->release(each);
     }
 }
 
 void ZeroGate::prefetch(std::size_t unit) {
     // The embedding's backward needs no weight.
     if (unit == 0 && torch::GradMode::is_enabled() == false) return;
-    for (DataParallel* parallel : parallels_) parallel->start_gather(first_unit_ + unit);
+    for (GatherAndRelease* group : groups_) group->start(first_unit_ + unit);
 }
 
 Tensor ZeroGate::enter(std::size_t unit, const Tensor& x) {
     gather(unit);
     if (unit + 1 < units_) {
-        for (DataParallel* parallel : parallels_) parallel->start_gather(first_unit_ + unit + 1);
+        for (GatherAndRelease* group : groups_) group->start(first_unit_ + unit + 1);
     }
     if (!torch::GradMode::is_enabled() || !x.requires_grad()) return x;
     return ReleaseInBackward::apply(x, held(this, unit));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/engine/model/decoder.h"
-#include "core/engine/parallel/data_parallel.h"
+#include "core/engine/parallel/gather_and_release.h"
 
 namespace plimsoll::engine {
 
@@ -14,9 +14,9 @@ namespace plimsoll::engine {
 /// before is then being gathered), and freed when the gradient of the unit's input is done.
 class ZeroGate final : public ParameterGate {
 public:
-    /// `first_unit` is the number of the decoder's unit 0 in `parallels`. `embedding_in_head`: the head uses the
-    /// embedding's weight.
-    ZeroGate(std::vector<DataParallel*> parallels, std::size_t first_unit, std::size_t units, bool embedding_in_head);
+    /// `first_unit` is the number of the decoder's unit 0 in `groups`, which must outlive the gate. `embedding_in_head`:
+    /// the head uses the embedding's weight.
+    ZeroGate(std::vector<GatherAndRelease*> groups, std::size_t first_unit, std::size_t units, bool embedding_in_head);
 
     torch::Tensor enter(std::size_t unit, const torch::Tensor& x) override;
     torch::Tensor leave(std::size_t unit, const torch::Tensor& x) override;
@@ -28,7 +28,7 @@ public:
 private:
     std::vector<std::size_t> units_behind(std::size_t unit) const;
 
-    std::vector<DataParallel*> parallels_;
+    std::vector<GatherAndRelease*> groups_;
     std::size_t first_unit_, units_;
     bool embedding_in_head_;
 };

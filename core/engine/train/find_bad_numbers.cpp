@@ -64,12 +64,13 @@ Result<std::optional<BadNumbers>> agree(const Found& own, Collectives& world, to
 Result<std::optional<BadNumbers>> find_bad_gradient(const Plan& plan, const DistributedModel& model) {
     Found found;
     std::int64_t index = 0;
-    for (const DistributedModel::Run& run : model.runs()) {
-        const std::int64_t row = row_of(run.name, plan.model.num_layers);
+    for (const RankParameter& each : model.parameters().all()) {
+        const std::int64_t row = row_of(each.name, plan.model.num_layers);
+        const torch::Tensor& gradient = each.part.gradient;
         // The backward goes from the last row to the first, and through each from its last tensor on.
         const std::int64_t place = row * places_a_layer + index++;
-        if (place <= found.place || !run.gradient.defined() || finite(run.gradient)) continue;
-        found = {place, {run.name, layer_name(row, plan.model.num_layers), false, has_nan(run.gradient)}};
+        if (place <= found.place || !gradient.defined() || finite(gradient)) continue;
+        found = {place, {each.name, layer_name(row, plan.model.num_layers), false, has_nan(gradient)}};
     }
     return agree(found, model.context().mesh->world(), model.device());
 }
@@ -104,10 +105,10 @@ Result<std::optional<BadNumbers>> find_bad_forward(const Plan& plan, Distributed
     probe.look = look;
     if (!result) return tl::unexpected(result.error());
     // A weight that is bad already explains its layer's output.
-    for (const DistributedModel::Run& run : model.runs()) {
-        const std::int64_t row = row_of(run.name, layers);
-        if (found.place != layers + 2 - row || finite(run.parameter)) continue;
-        found.what = {run.name, layer_name(row, layers), true, has_nan(run.parameter)};
+    for (const RankParameter& each : model.parameters().all()) {
+        const std::int64_t row = row_of(each.name, layers);
+        if (found.place != layers + 2 - row || finite(each.part.tensor)) continue;
+        found.what = {each.name, layer_name(row, layers), true, has_nan(each.part.tensor)};
         break;
     }
     return agree(found, model.context().mesh->world(), model.device());

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train/step_status.h"
 
-#include "core/engine/parallel/pipeline_step.h"
-
 namespace plimsoll::engine {
 
 StepStatus::StepStatus(Collectives& ranks, torch::Device device)
     : ranks_(ranks), numbers_(torch::zeros({step_status_numbers}, torch::dtype(torch::kFloat64).device(device))) {}
 
-void StepStatus::send(const LossSums& sums, double share, bool stop) {
-    if (share > 0 && sums.loss.defined()) numbers_[0] += sums.loss * share;
+void StepStatus::send(const StepLosses& losses, double share, bool stop) {
+    if (share > 0 && losses.loss.defined()) numbers_[0] += losses.loss * share;
     if (stop) numbers_[1] += 1;
-    if (share > 0) numbers_[2] += sums.router_loss * share;
-    if (share > 0) numbers_[3] += sums.z_loss * share;
+    if (share > 0) numbers_[2] += losses.router * share;
+    if (share > 0) numbers_[3] += losses.z * share;
     sum_ = ranks_.all_reduce_sum(numbers_);
 }
 

@@ -7,17 +7,11 @@
 
 #include <memory>
 
+#include "core/engine/parallel/pipeline_step.h"
 #include "core/engine/ranks/collectives.h"
 #include "core/engine/train/step_record.h"
 
 namespace plimsoll::engine {
-
-/// Sums over this rank's micro-batches of a step.
-struct LossSums {
-    torch::Tensor loss;      ///< fp64; undefined on a rank without the head
-    double router_loss = 0;  ///< what routers add to it
-    double z_loss = 0;       ///< and the z-loss
-};
 
 /// Of one step.
 class StepStatus {
@@ -26,7 +20,7 @@ public:
 
     /// Once, when the last loss is known. `share`: of a micro-batch in the global batch, 0 on a rank whose losses
     /// another one tells already.
-    void send(const LossSums& sums, double share, bool stop);
+    void send(const StepLosses& losses, double share, bool stop);
     bool sent() const { return sum_ != nullptr; }
     /// Waits for the others; the same on all ranks.
     Result<void> read(StepRecord& step);

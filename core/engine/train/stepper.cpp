@@ -36,7 +36,7 @@ Result<StepRecord> Stepper::take(RunPosition position) {
     step.scale = parts_.response.scale();
     if (parts_.faults.any()) parts_.faults.begin_step(step.number, step.samples);
     const bool measures = parts_.noise.measures(step.number);
-    if (measures) parts_.model.measure_noise(true);
+    if (measures) parts_.model.sizes().measure_noise(true);
     if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
     if (measures) {
         if (auto measured = measure_noise(step); !measured) return tl::unexpected(measured.error());
@@ -48,29 +48,17 @@ Result<StepRecord> Stepper::take(RunPosition position) {
     return step;
 }
 
-LossSums Stepper::loss_sums() const {
-    const ModelContext& context = parts_.model.context();
-    return {parts_.pipeline.loss_sum(), *context.side_loss, *context.z_loss};
-}
-
-void Stepper::clear_side_losses() {
-    const ModelContext& context = parts_.model.context();
-    *context.side_loss = 0;
-    *context.z_loss = 0;
-}
-
 Result<void> Stepper::forward_backward(StepRecord& step) {
     const Layout& layout = parts_.plan.layout;
     // Ranks with other parts of the sequence or the batch have as many tokens each; those of a tensor-parallel group
     // have the same.
     const double share = 1.0 / static_cast<double>(layout.accumulation * layout.dp * layout.cp);
     StepStatus status(parts_.mesh.world(), parts_.model.device());
-    const auto send_status = [&] {
+    const auto send_status = [&](const StepLosses& losses) {
         // All have to stop after the same step.
         const bool stop = parts_.stop != nullptr && parts_.stop->load();
-        status.send(loss_sums(), parts_.mesh.tensor().rank() == 0 ? share : 0, stop);
+        status.send(losses, parts_.mesh.tensor().rank() == 0 ? share : 0, stop);
     };
-    clear_side_losses();
 
     StepSettings settings;
     settings.loss_scale = step.scale * parts_.faults.loss_factor();
@@ -81,14 +69,14 @@ Result<void> Stepper::forward_backward(StepRecord& step) {
         step.data_seconds += watch.seconds();
         return cut;
     };
-    if (auto reduced = parts_.pipeline.step(batch, settings); !reduced) return reduced;
-    if (!status.sent()) send_status();
+    PLIMSOLL_TRY(const auto losses, parts_.pipeline.step(batch, settings));
+    if (!status.sent()) send_status(losses);
     return status.read(step);
 }
 
 Result<void> Stepper::measure_noise(const StepRecord& step) {
-    const auto samples = parts_.model.noise_samples(1 / step.scale);
-    parts_.model.measure_noise(false);
+    const auto samples = parts_.model.sizes().noise_samples(1 / step.scale);
+    parts_.model.sizes().measure_noise(false);
     if (!samples) return tl::unexpected(samples.error());
     parts_.noise.add(*samples);
     return {};
@@ -98,14 +86,14 @@ Result<void> Stepper::measure_noise(const StepRecord& step) {
 Result<void> Stepper::update(StepRecord& step) {
     const Optimizer& optimizer = parts_.plan.optimizer;
     begin_memory_phase("optimizer");
-    auto norms = parts_.model.norms(1 / step.scale);
+    auto norms = parts_.model.sizes().norms(1 / step.scale);
     if (!norms) return tl::unexpected(norms.error());
     step.norms = std::move(*norms);
     parts_.response.judge(step);
     if (!step.applied) return {};
     const double divisor = parts_.response.divisor(step);
     const double norm = step.norms.global * (step.scale / divisor);
-    if (auto clipped = parts_.model.clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
+    if (auto clipped = parts_.model.sizes().clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
     double clip = optimizer.clip_rule == ClipRule::AdaGc ? 1 : clip_factor(norm, optimizer.clip);
     if (step.decision.clip_to > 0) clip = std::min(clip, clip_factor(norm, step.decision.clip_to));
     return parts_.model.step(step.lr, 1 / divisor, clip);

@@ -44,9 +44,6 @@ private:
     Result<void> forward_backward(StepRecord& step);
     Result<void> measure_noise(const StepRecord& step);
     Result<void> update(StepRecord& step);
-    /// Of this rank's micro-batches since clear_side_losses().
-    LossSums loss_sums() const;
-    void clear_side_losses();
 
     StepParts parts_;
 };

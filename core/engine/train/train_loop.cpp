@@ -73,7 +73,7 @@ Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const
         reporter_, plan_, corpus_,
         {.device = device.str(),
          .device_for_person = accelerator_ != nullptr ? accelerator_->describe(device.index()) : "CPU",
-         .buckets = model_.bucket_count(),
+         .buckets = model_.parameters().bucket_count(),
          .world_size = mesh_.world().world_size(),
          .resumed_from = resumed_from,
          .position = position_});

@@ -12,7 +12,7 @@ Result<void> TrainedDistributedModel::place() {
     if (!adapts(plan_) || plan_.model.weights.empty()) return {};
     const auto weights = read_hf_weights(plan_.model.weights, plan_);
     if (!weights) return tl::unexpected(weights.error());
-    return model_.load_frozen(*weights, plan_.model.weights);
+    return model_.weights().load_frozen(*weights, plan_.model.weights);
 }
 
 Result<void> TrainedDistributedModel::begin() {
@@ -20,7 +20,7 @@ Result<void> TrainedDistributedModel::begin() {
     if (!from.empty()) {
         const auto weights = adapts(plan_) ? read_peft_weights(from, plan_) : read_hf_weights(from, plan_);
         if (!weights) return tl::unexpected(weights.error());
-        if (auto loaded = model_.load_weights(*weights, from); !loaded) return loaded;
+        if (auto loaded = model_.weights().load(*weights, from); !loaded) return loaded;
     }
     return model_.make_optimizer(plan_.optimizer);
 }
@@ -28,7 +28,7 @@ Result<void> TrainedDistributedModel::begin() {
 Result<TrainedState> TrainedDistributedModel::state() {
     TrainedState state;
     state.optimizer_steps = model_.optimizer_steps();
-    auto weights = model_.whole_weights();
+    auto weights = model_.weights().whole();
     if (!weights) return tl::unexpected(weights.error());
     state.weights = std::move(*weights);
     auto optimizer = model_.whole_optimizer_state();
@@ -38,7 +38,7 @@ Result<TrainedState> TrainedDistributedModel::state() {
 }
 
 Result<void> TrainedDistributedModel::load(const TrainedState& state, const std::string& weights_file) {
-    if (auto loaded = model_.load_weights(state.weights, weights_file); !loaded) return loaded;
+    if (auto loaded = model_.weights().load(state.weights, weights_file); !loaded) return loaded;
     if (auto made = model_.make_optimizer(plan_.optimizer); !made) return made;
     return model_.load_optimizer_state(state.optimizer, state.optimizer_steps);
 }

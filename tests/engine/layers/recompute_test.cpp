@@ -32,6 +32,44 @@ TEST(Recompute, GivesTheSameGradientsBitForBit) {
     }
 }
 
+TEST(Recompute, SideLossesAreThoseOfTheFirstRun) {
+    int runs = 0;
+    const ReplayedBody body = [&runs](const std::vector<Tensor>& in, Replay&) {
+        return WithSideLoss{in[0] * 2, static_cast<double>(++runs)};
+    };
+    const Tensor x = torch::ones({3}).requires_grad_();
+    const WithSideLoss y = recompute(body, {x});
+    EXPECT_EQ(y.side_loss, 1);
+    y.x.sum().backward();
+    EXPECT_EQ(runs, 2);
+    EXPECT_TRUE(x.grad().eq(2).all().item<bool>());
+}
+
+TEST(Recompute, RouterLossesCountOnceWithTheSameGradients) {
+    Plan plan = small_plan("mixtral-8x7b");
+    plan.model.router_aux_loss = 0.3;
+    plan.model.router_z_loss = 0.2;
+    const Tensor tokens = random_tokens(plan, 2, 12), targets = random_tokens(plan, 2, 12, 8);
+    const auto trained = [&](Decoder& model) {
+        const WithSideLoss body = model.body(tokens, DropoutKey(), 3);
+        model.loss(body.x, targets).x.backward();
+        std::vector<Tensor> gradients;
+        for (const Tensor& parameter : model.parameters()) gradients.push_back(parameter.grad());
+        return std::pair{body.side_loss, gradients};
+    };
+    const auto [expected, gradients] = trained(*make_decoder(plan, 3));
+    EXPECT_GT(expected, 0);
+    for (const Recompute mode : {Recompute::Selective, Recompute::Full, Recompute::Mlp}) {
+        plan.layout.recompute = mode;
+        const auto [loss, again] = trained(*make_decoder(plan, 3));
+        EXPECT_EQ(loss, expected);
+        for (std::size_t i = 0; i < gradients.size(); ++i) EXPECT_TRUE(torch::equal(again[i], gradients[i])) << i;
+    }
+    const auto model = make_decoder(plan, 3);
+    model->eval();
+    EXPECT_EQ(model->body(tokens, DropoutKey()).side_loss, 0);
+}
+
 TEST(Recompute, LeavesTheRandomNumbersAfterItAsTheyWere) {
     Plan plan = small_plan("gpt2");
     plan.model.dropout = 0.2;

@@ -149,21 +149,19 @@ TEST(Gradients, RoutedExpertsWithTheirLosses) {
         const auto moe = std::make_shared<MoeMlp>(context);
         initialize(*moe, plan.model, 3);
         moe->to(torch::kDouble);
-        expect_gradients([&](const Inputs& in) { return weighted_sum(moe->forward(in[0])); }, {random({2, 3, 4}, 1)});
+        expect_gradients([&](const Inputs& in) { return weighted_sum(moe->forward(in[0], {}).x); },
+                         {random({2, 3, 4}, 1)});
 
         // The losses of the router act through the gradient alone.
         plan.model.router_aux_loss = 0.3;
         plan.model.router_z_loss = 0.2;
-        *context.side_loss_scale = 1;
         const auto with_losses = [&](const Inputs& in) {
-            const torch::AutoGradMode with_gradients(true);  // they are computed for a backward only
-            *context.side_loss = 0;
-            const Tensor y = weighted_sum(moe->forward(in[0]));
-            return y.detach() + *context.side_loss;
+            const WithSideLoss y = moe->forward(in[0], 1);
+            return weighted_sum(y.x) + y.side_loss;
         };
         const Inputs inputs{random({2, 3, 4}, 1).requires_grad_()};
         const Tensor expected = central_differences(with_losses, {inputs[0].detach().requires_grad_()}, 0);
-        weighted_sum(moe->forward(inputs[0])).backward();
+        weighted_sum(moe->forward(inputs[0], 1).x).backward();
         EXPECT_LT(largest_difference(inputs[0].grad(), expected), 1e-8) << factor;
         plan.model.router_z_loss = 0;
     }

@@ -240,7 +240,7 @@ TEST_F(Offloaded, UnderZero3EachShardStartsWithTheWeightsOfOneRank) {
             plan.layout.offload_parameters = parameters;
             plan.numerics.dtype = dtype;
             DistributedModel model(plan, *mesh, schedule, torch::kCPU);
-            const auto weights = model.whole_weights();
+            const auto weights = model.weights().whole();
             ASSERT_TRUE(weights);
             for (const auto& [name, tensor] : *weights) {
                 const std::string key = fmt::format("{} {}", name, static_cast<int>(dtype));

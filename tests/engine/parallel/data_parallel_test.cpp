@@ -333,6 +333,25 @@ TEST(Overlap, FrozenAndUnusedWeightsHoldNobodyUp) {
     }
 }
 
+TEST(Overlap, AChunksBucketsTravelWhenItIsDoneButForTiedOnes) {
+    Listener group;
+    std::vector<ParallelParameter> parameters;
+    for (const auto& [name, tensor] : three_layers()) parameters.push_back({name, tensor});
+    parameters[1].chunk = parameters[2].chunk = 1;
+    parameters[2].alone = true;
+    DataParallel parallel(parameters, group, {});
+    for (int step = 0; step < 2; ++step) {
+        group.heard.clear();
+        parallel.prepare_backward(false);
+        parallel.reduce_chunk(1);
+        EXPECT_THAT(group.heard, ElementsAre("all-reduce of 32"));
+        parallel.prepare_backward(true);
+        EXPECT_EQ(parallel.overlapped_buckets(), 1U);
+        EXPECT_TRUE(parallel.finish());
+        EXPECT_THAT(group.heard, ElementsAre("all-reduce of 32", "all-reduce of 64", "all-reduce of 16"));
+    }
+}
+
 TEST(Overlap, AfterItsEndWeightsAreOrdinaryAgain) {
     Listener group;
     const auto layers = three_layers();

@@ -42,11 +42,11 @@ struct Training {
         EXPECT_TRUE(model.step(0.01, 1, 1));
     }
     CheckpointContents contents(const CheckpointState& state) {
-        return {state, model.optimizer_steps(), model.whole_weights().value(), model.whole_optimizer_state().value()};
+        return {state, model.optimizer_steps(), model.weights().whole().value(), model.whole_optimizer_state().value()};
     }
     Result<CheckpointState> load(const fs::path& path) {
         PLIMSOLL_TRY(const auto read, read_checkpoint(path, plan));
-        auto loaded = model.load_weights(read.weights, (path / "model.safetensors").string());
+        auto loaded = model.weights().load(read.weights, (path / "model.safetensors").string());
         if (loaded) loaded = model.load_optimizer_state(read.optimizer, read.optimizer_steps);
         if (!loaded) return tl::unexpected(loaded.error());
         return read.state;

@@ -72,7 +72,7 @@ Result<void> write_logits(const std::filesystem::path& folder) {
     const auto mesh = Mesh::alone();
     const auto schedule = make_schedule(Schedule::OneFOneB, {1, 1, 1});
     DistributedModel model(plan, *mesh, *schedule, torch::Device(torch::kCPU));
-    if (auto loaded = model.load_weights(weights, folder.string()); !loaded) return loaded;
+    if (auto loaded = model.weights().load(weights, folder.string()); !loaded) return loaded;
     model.train(false);
     const torch::NoGradGuard no_grad;
     return write_safetensors(folder / "logits.safetensors",

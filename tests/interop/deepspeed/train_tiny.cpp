@@ -160,7 +160,7 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
         weights.emplace_back(name, (found == drawn.end() ? tensor.detach() : found->second).to(dtype));
     }
     must(model.broadcast_parameters());
-    must(model.load_weights(weights, "the tiny model"));
+    must(model.weights().load(weights, "the tiny model"));
     must(model.make_optimizer(plan.optimizer));
     LossScaler scaler(plan.numerics);
     const Layout& layout = plan.layout;
@@ -169,7 +169,7 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
     for (std::int64_t step = 0; step < steps; ++step) {
         StepSettings settings;
         settings.loss_scale = scaler.scale();
-        must(pipeline.step(
+        const StepLosses losses = value_of(pipeline.step(
             [&](std::int64_t k) {
                 const std::int64_t first =
                     ((step * layout.dp + mesh->position().dp) * layout.accumulation + k) * layout.micro_batch;
@@ -177,9 +177,9 @@ Json train_rank(const Plan& plan, Collectives& world, const Tensor& data) {
                 return Batch{rows.narrow(1, 0, time).contiguous(), rows.narrow(1, 1, time).contiguous(), {}};
             },
             settings));
-        Tensor loss = pipeline.loss_sum() / static_cast<double>(layout.accumulation * layout.dp);
+        Tensor loss = losses.loss / static_cast<double>(layout.accumulation * layout.dp);
         must(world.all_reduce_sum(loss)->wait());
-        const double norm = value_of(model.norms(1 / settings.loss_scale)).global;
+        const double norm = value_of(model.sizes().norms(1 / settings.loss_scale)).global;
         const bool finite = std::isfinite(norm);
         must(scaler.update(!finite));
         records.push_back({{"step", step}, {"loss", loss.item<double>()}, {"grad_norm", norm}});
