@@ -103,10 +103,11 @@ public:
         EXPECT_TRUE(saved) << saved.error().message;
     }
 
-    std::vector<Event> events(const std::string& kind = "") const {
-        TelemetryReader reader(folder_ / "telemetry" / "rank-0.rec");
+    /// Of one kind, or all.
+    std::vector<Event> events(std::optional<EventKind> kind = std::nullopt) const {
+        TelemetryReader reader(RunLayout(folder_).record(0));
         std::vector<Event> found = reader.poll().value().events;
-        if (!kind.empty()) std::erase_if(found, [&](const Event& each) { return each.kind != kind; });
+        if (kind) std::erase_if(found, [&](const Event& each) { return each.kind != *kind; });
         return found;
     }
 
