@@ -76,7 +76,7 @@ TEST_F(Anomaly, TheLadderIsClimbedInOrder) {
     EXPECT_EQ(run.position, (RunPosition{14, 16 * FakeRun::batch})) << "as the checkpoint has it";
 
     std::vector<std::string> actions;
-    for (const Event& event : run.events("spike")) actions.push_back(event.details.at("action"));
+    for (const Event& event : run.events(EventKind::Spike)) actions.push_back(event.details.at("action"));
     EXPECT_THAT(actions, ElementsAre("clip", "skip", "cut_lr", "checkpoint", "roll_back"));
     EXPECT_EQ(run.looked_for_bad, 0) << "a spike is finite";
     EXPECT_EQ(run.error, "");
@@ -91,7 +91,7 @@ TEST_F(Anomaly, ARollbackTakesTheNewestCheckpointAndLeavesTheBatchOut) {
     EXPECT_EQ(run->model.optimizer_steps, 15);
     EXPECT_EQ(run->model.loaded_from, checkpoints() / "step-00000015" / "model.safetensors");
 
-    const Event event = run->events("rollback").at(0);
+    const Event event = run->events(EventKind::Rollback).at(0);
     EXPECT_EQ(event.step, 15U);
     EXPECT_EQ(event.details, Json({{"from", 19}, {"to", 15}, {"samples", 18 * FakeRun::batch}}));
     EXPECT_THAT(event.sentence, HasSubstr("Rolled back from step 19 to the checkpoint of step 15; the batch of "
@@ -178,7 +178,7 @@ TEST_F(Anomaly, WithoutACheckpointTheBatchIsSkipped) {
     run.nonfinite();
     EXPECT_EQ(run.position, (RunPosition{3, 4 * FakeRun::batch}));
     EXPECT_EQ(run.model.value, 3);
-    EXPECT_THAT(run.events("rollback").at(0).sentence,
+    EXPECT_THAT(run.events(EventKind::Rollback).at(0).sentence,
                 HasSubstr("Step 4: there is no checkpoint to go back to; the batch was skipped."));
 }
 
@@ -191,7 +191,7 @@ TEST_F(Anomaly, RollbacksThatDoNotHelpEndTheRun) {
     const RunPosition before = run->position;
     run->nonfinite();
     EXPECT_THAT(run->error, HasSubstr(fmt::format("step {} is as bad after 2 rollbacks", before.updates + 1)));
-    EXPECT_EQ(run->events("rollback").size(), 2U);
+    EXPECT_EQ(run->events(EventKind::Rollback).size(), 2U);
 }
 
 TEST_F(Anomaly, ARollbackKeepsTheCutAndTheRungButNotTheWindows) {
@@ -230,7 +230,7 @@ TEST_F(Anomaly, WhereTheNumbersWentBadIsTold) {
     run.nonfinite();
     run.bad = std::nullopt;
     run.nonfinite();
-    const auto events = run.events("nonfinite");
+    const auto events = run.events(EventKind::Nonfinite);
     ASSERT_EQ(events.size(), 2U);
     EXPECT_THAT(events[0].sentence, HasSubstr("; the first NaN was in layer 1 (the output of layer 1), in the forward "
                                               "pass; the update was skipped on all ranks."));
@@ -257,7 +257,7 @@ TEST_F(Anomaly, AnOverflowIsTheLossScalersAlone) {
     EXPECT_EQ(run.response.rate(run.position.updates), rate) << "the schedule waits";
     EXPECT_EQ(run.position, (RunPosition{2, 3 * FakeRun::batch}));
     ASSERT_EQ(run.events().size(), 1U);
-    EXPECT_EQ(run.events("overflow").at(0).details, Json({{"scale", 1024.0}, {"next_scale", 512.0}}));
+    EXPECT_EQ(run.events(EventKind::Overflow).at(0).details, Json({{"scale", 1024.0}, {"next_scale", 512.0}}));
 }
 
 TEST_F(Anomaly, EndlessOverflowsEndTheRun) {

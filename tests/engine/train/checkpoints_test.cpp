@@ -122,8 +122,8 @@ TEST_F(RunCheckpoints, TheSameStepIsWrittenOnce) {
         run.go_to(3);
         run.save();
         run.save();
-        ASSERT_EQ(run.events("checkpoint").size(), 1U);
-        const Event event = run.events("checkpoint").at(0);
+        ASSERT_EQ(run.events(EventKind::Checkpoint).size(), 1U);
+        const Event event = run.events(EventKind::Checkpoint).at(0);
         EXPECT_EQ(event.step, 3U);
         EXPECT_EQ(event.details.at("path"), "step-00000003");
         EXPECT_GT(event.details.at("bytes").get<std::int64_t>(), 8 * run.model.size);
@@ -131,7 +131,7 @@ TEST_F(RunCheckpoints, TheSameStepIsWrittenOnce) {
     }
     FakeRun again(folder.path(), plan);
     again.save();
-    EXPECT_EQ(again.events("checkpoint").size(), 1U) << "nor is the one it was loaded from";
+    EXPECT_EQ(again.events(EventKind::Checkpoint).size(), 1U) << "nor is the one it was loaded from";
 }
 
 TEST_F(RunCheckpoints, EarlierOnesCanBeAskedFor) {
@@ -193,7 +193,7 @@ TEST_F(RunCheckpoints, OneThatCannotBeWrittenIsAnErrorAndToldNowhere) {
     const auto refused = run.checkpoints.save(run.response.state(run.position));
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("cannot save a checkpoint in"));
-    EXPECT_THAT(run.events("checkpoint"), IsEmpty());
+    EXPECT_THAT(run.events(EventKind::Checkpoint), IsEmpty());
 }
 
 }  // namespace

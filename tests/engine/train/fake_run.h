@@ -23,6 +23,8 @@
 #include "core/engine/train/stepper.h"
 #include "core/engine/train/trained_model.h"
 #include "core/plan/adapter.h"
+#include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/run_layout.h"
 #include "core/telemetry/reader.h"
 #include "tests/support/small_models.h"
 
@@ -103,10 +105,13 @@ public:
         EXPECT_TRUE(saved) << saved.error().message;
     }
 
-    std::vector<Event> events(const std::string& kind = "") const {
-        TelemetryReader reader(folder_ / "telemetry" / "rank-0.rec");
-        std::vector<Event> found = reader.poll().value().events;
-        if (!kind.empty()) std::erase_if(found, [&](const Event& each) { return each.kind != kind; });
+    std::vector<Event> events() const {
+        TelemetryReader reader(RunLayout(folder_).record(0));
+        return reader.poll().value().events;
+    }
+    std::vector<Event> events(EventKind kind) const {
+        std::vector<Event> found = events();
+        std::erase_if(found, [&](const Event& each) { return each.kind != kind; });
         return found;
     }
 
