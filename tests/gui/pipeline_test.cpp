@@ -110,7 +110,7 @@ TEST_F(GuiTest, AListIsSavedAndFollowedWithUndo) {
     EXPECT_FALSE(followList(*window_->plan(), path("none.json")));
 }
 
-/// What the ranks of a run with these operations record (core/engine/train/train_duties.cpp), a millisecond the unit.
+/// What the ranks of a run with these operations record (core/engine/train/reporter.cpp), a millisecond the unit.
 void recordStep(const RunFolder& run, const Pipeline& pipeline, std::uint64_t step) {
     for (std::size_t rank = 0; rank < pipeline.timeline.ranks.size(); ++rank) {
         const std::vector<TimedOp>& ops = pipeline.timeline.ranks[rank];

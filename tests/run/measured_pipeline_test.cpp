@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-/// What the engine writes (core/engine/train/train_duties.cpp) of a timeline: each rank from its own first start.
+/// What the engine writes (core/engine/train/reporter.cpp) of a timeline: each rank from its own first start.
 Event event_of(const Pipeline& pipeline, int rank, std::uint64_t step, double start) {
     const auto& ops = pipeline.timeline.ranks[static_cast<std::size_t>(rank)];
     Json list = Json::array();
