@@ -11,6 +11,7 @@ namespace plimsoll {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class WatchTest : public CliTest {
 protected:
@@ -70,6 +71,7 @@ TEST_F(WatchTest, JsonWithoutNamesHoldsEverySeries) {
 TEST_F(WatchTest, SeriesThatMayStillComeIsEmptyAndOtherNamesAreRefused) {
     EXPECT_EQ(json_of(plimsoll({"watch", "my-run", "--json", "validation_loss"}))["series"]["validation_loss"].size(),
               0U);
+    EXPECT_EQ(json_of(plimsoll({"watch", "my-run", "--json", "wait_time@1"}))["series"]["wait_time@1"].size(), 0U);
     expect_refused({"watch", "my-run", "--json", "los"}, "did you mean \"loss\"?");
 }
 
@@ -82,6 +84,13 @@ TEST_F(WatchTest, TextShowsStatePlotsAndEvents) {
     EXPECT_THAT(output.out, HasSubstr("!")) << "the NaN is marked";
     EXPECT_THAT(output.out, HasSubstr("Checkpoint[2J of step 100"));
     EXPECT_EQ(output.out.find('\x1b'), std::string::npos);
+}
+
+TEST_F(WatchTest, WhatRoutersAddToTheLossIsDrawn) {
+    EXPECT_THAT(plimsoll({"watch", "my-run", "--once"}).out, Not(HasSubstr("router loss")));
+    auto writer = TelemetryWriter::open(RunLayout(folder / "store/my-run").record(0));
+    ASSERT_TRUE(writer->points(101, 1101, {{series::router_loss, 0.0125}, {series::z_loss, 0.002}}));
+    EXPECT_THAT(plimsoll({"watch", "my-run", "--once"}).out, HasSubstr("router loss, and z-loss"));
 }
 
 TEST_F(WatchTest, RunWithoutRecordsYetSaysSo) {

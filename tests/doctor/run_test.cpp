@@ -199,6 +199,12 @@ TEST_F(DoctorOfRuns, ALossThatRisesNearThePeakRateIsARateTooHigh) {
     const Finding finding = found("lr-too-high");
     EXPECT_THAT(finding.evidence[0], HasSubstr("up to step 70"));
     EXPECT_EQ(finding.changes[0].settings[0], "optimizer.lr=0.0015");
+    EXPECT_EQ(finding.evidence.size(), 1U);
+    // What routers add to the loss is laid beside its rise.
+    run.value[series::router_loss] = [](double step) { return step / 1000; };
+    const auto beside = found("lr-too-high").evidence;
+    ASSERT_EQ(beside.size(), 2U);
+    EXPECT_THAT(beside[1], HasSubstr("The router loss went from 0.07 to "));
     // A rise that comes after the rate has fallen is none of the rate's.
     run.value[series::lr] = [](double step) { return step < 60 ? 3e-3 : 1e-4; };
     expect_fine(run.plan, run.examined(), "lr-too-high");

@@ -42,6 +42,39 @@ TEST_F(RunTelemetryTest, ForeignFilesAreNamedAndDoNotStopTheRest) {
     EXPECT_EQ(telemetry.series().find(series::loss)->size(), 1U);
     ASSERT_EQ(telemetry.problems().size(), 1U);
     EXPECT_NE(telemetry.problems()[0].find("rank-1.rec"), std::string::npos);
+    EXPECT_TRUE(telemetry.at_end()) << "what cannot be read is not waited for";
+}
+
+TEST_F(RunTelemetryTest, RecordsTellHowFarTheyAreReadAndWhatIsDamaged) {
+    const RunFolder run = make_run();
+    auto writer = TelemetryWriter::open(run.telemetry_path(3));
+    std::uint64_t step = 0;
+    while (std::filesystem::file_size(run.telemetry_path(3)) < 5 * MiB)
+        for (int i = 0; i < 1000; ++i) ASSERT_TRUE(writer->points(++step, 1, {{series::loss, 1}}));
+    RunRecords records(run);
+    EXPECT_TRUE(records.poll(2 * MiB).empty()) << "nobody has looked for files yet";
+    records.look();
+    const auto news = records.poll(2 * MiB);
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0].first, 3);
+    EXPECT_FALSE(records.at_end());
+    EXPECT_GT(records.progress(), 0.2);
+    EXPECT_LT(records.progress(), 0.8);
+    while (!records.at_end()) EXPECT_FALSE(records.poll(2 * MiB).empty());
+    EXPECT_EQ(records.progress(), 1);
+    EXPECT_TRUE(records.poll(2 * MiB).empty()) << "nothing is read twice";
+    EXPECT_TRUE(records.damages().empty());
+
+    std::string bytes = contents_of(run.telemetry_path(3));
+    bytes[bytes.size() / 2] ^= 1;
+    put_contents(run.telemetry_path(4), bytes);
+    records.look();
+    do {
+        records.poll(2 * MiB);
+    } while (!records.at_end());
+    ASSERT_EQ(records.damages().size(), 1U);
+    EXPECT_EQ(records.damages()[0].rank, 4);
+    EXPECT_EQ(records.damages()[0].places, 1U);
 }
 
 }  // namespace

@@ -76,6 +76,23 @@ std::string norm_growth(const RunFacts& run, const Curve& rate) {
                        norm.steps[end - 1]);
 }
 
+/// Where what is added to the loss went while the loss rose: whether it has a part in it.
+std::vector<std::string> added_losses(const RunFacts& run, std::uint64_t from, std::uint64_t to) {
+    std::vector<std::string> sentences;
+    for (const auto& [name, words] : {std::pair{series::router_loss, "router loss"}, {series::z_loss, "z-loss"}}) {
+        const Curve added = run.curve(name);
+        const auto at = [&](std::uint64_t step) {
+            const auto found = std::lower_bound(added.steps.begin(), added.steps.end(), step);
+            return static_cast<std::size_t>(found - added.steps.begin());
+        };
+        const std::size_t begin = at(from), end = at(to);
+        if (begin >= end || end >= added.size()) continue;
+        sentences.push_back(fmt::format("The {} went from {:.3g} to {:.3g} between these steps.", words,
+                                        added.values[begin], added.values[end]));
+    }
+    return sentences;
+}
+
 void check_too_high(const RunFacts& run, const Curve& loss, const Curve& rate, Sheet& sheet) {
     const std::size_t end = end_of_peak(loss, rate);
     if (end < least_rate_steps) {
@@ -102,12 +119,16 @@ void check_too_high(const RunFacts& run, const Curve& loss, const Curve& rate, S
         {},
         calming_changes(run.plan),
         "medians over windows of the run"};
-    if (rose)
+    if (rose) {
         finding.evidence.push_back(
             fmt::format("Medians over {} steps: {:.3f} up to step {}, then {:.3f} up to step {}, {} "
                         "more; single steps scatter such a median by {:.2g}.",
                         windows.length, low, windows.ends[static_cast<std::size_t>(best - windows.medians.begin())],
                         last, windows.ends.back(), percent(last / low - 1), windows.scatter));
+        const std::uint64_t lowest = windows.ends[static_cast<std::size_t>(best - windows.medians.begin())];
+        for (std::string& sentence : added_losses(run, lowest, windows.ends.back()))
+            finding.evidence.push_back(std::move(sentence));
+    }
     if (!growth.empty()) finding.evidence.push_back(growth);
     const std::size_t spikes = run.spikes().size();
     if (spikes > 0)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/engine/optimizer/state_store.h"
+#include "core/base/units.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {

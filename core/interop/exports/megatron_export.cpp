@@ -118,15 +118,14 @@ void megatron_recompute(CommandLine& line, const Layout& layout, Notes& notes) {
             line.option("--recompute-granularity", "selective");
             break;
         case Recompute::Mlp:
-            line.option("--recompute-granularity", "selective")
-                .words("--recompute-modules layernorm mlp");
+            line.option("--recompute-granularity", "selective").words("--recompute-modules layernorm mlp");
             break;
     }
     if (layout.recompute_every > 1 || layout.recompute_stages > 0) {
-        notes.push_back(fmt::format(
-            "layout.recompute_every and recompute_stages are not in {}: --recompute-method block with "
-            "--recompute-num-layers recomputes the first layers of each stage.",
-            megatron_name));
+        notes.push_back(
+            fmt::format("layout.recompute_every and recompute_stages are not in {}: --recompute-method block with "
+                        "--recompute-num-layers recomputes the first layers of each stage.",
+                        megatron_name));
     }
 }
 
@@ -176,8 +175,8 @@ void megatron_optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
         // The offload is part of the precision-aware optimizer, which is part of the distributed optimizer.
         line.flag("--optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
         if (plan.layout.offload_optimizer == Offload::Nvme) {
-            notes.push_back(fmt::format("Offload to NVMe is not in {}: the optimizer goes to host memory.",
-                                        megatron_name));
+            notes.push_back(
+                fmt::format("Offload to NVMe is not in {}: the optimizer goes to host memory.", megatron_name));
         }
     }
     if (plan.layout.offload_parameters != Offload::None) {

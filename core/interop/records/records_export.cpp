@@ -98,8 +98,8 @@ Result<void> tensorboard(const SeriesStore& store, Lines& lines) {
     };
     if (auto written = for_each_step(store, each); !written) return written;
     for (const Event& event : store.events()) {
-        if (auto added = lines.add(
-                tensorboard_frame(tensorboard_text(event.step, event.time, "events/" + event.kind, event.sentence)));
+        if (auto added = lines.add(tensorboard_frame(
+                tensorboard_text(event.step, event.time, "events/" + event.kind.name(), event.sentence)));
             !added)
             return added;
     }

@@ -25,7 +25,7 @@ class Anomaly : public ::testing::Test {
 protected:
     Plan plan = fake_plan();
     TempFolder folder;
-    fs::path checkpoints() const { return folder / "checkpoints"; }
+    fs::path checkpoints() const { return RunLayout(folder.path()).checkpoints(); }
     /// A run that rolls back, with checkpoints of the updates 0, 10 and 15 and 18 made.
     std::unique_ptr<FakeRun> with_checkpoints() {
         plan.guard.rollback = true;

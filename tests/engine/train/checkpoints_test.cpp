@@ -26,7 +26,7 @@ class RunCheckpoints : public ::testing::Test {
 protected:
     Plan plan = fake_plan();
     TempFolder folder;
-    fs::path checkpoints() const { return folder / "checkpoints"; }
+    fs::path checkpoints() const { return RunLayout(folder.path()).checkpoints(); }
     fs::path file(const std::string& checkpoint, const std::string& name) const {
         return checkpoints() / checkpoint / name;
     }
@@ -179,7 +179,7 @@ TEST_F(RunCheckpoints, OneOfAnotherModelIsRefused) {
     other.model.num_layers = 3;
     TempFolder elsewhere;
     FakeRun run(elsewhere.path(), other);
-    fs::copy(checkpoints(), elsewhere / "checkpoints", fs::copy_options::recursive);
+    fs::copy(checkpoints(), RunLayout(elsewhere).checkpoints(), fs::copy_options::recursive);
     const auto loaded = run.checkpoints.load(3);
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, HasSubstr("it is of another model"));

@@ -23,8 +23,6 @@
 #include "core/engine/train/stepper.h"
 #include "core/engine/train/trained_model.h"
 #include "core/plan/adapter.h"
-#include "core/telemetry/contract/event_kind.h"
-#include "core/telemetry/contract/run_layout.h"
 #include "core/telemetry/reader.h"
 #include "tests/support/small_models.h"
 
@@ -105,13 +103,11 @@ public:
         EXPECT_TRUE(saved) << saved.error().message;
     }
 
-    std::vector<Event> events() const {
+    /// Of one kind, or all.
+    std::vector<Event> events(std::optional<EventKind> kind = std::nullopt) const {
         TelemetryReader reader(RunLayout(folder_).record(0));
-        return reader.poll().value().events;
-    }
-    std::vector<Event> events(EventKind kind) const {
-        std::vector<Event> found = events();
-        std::erase_if(found, [&](const Event& each) { return each.kind != kind; });
+        std::vector<Event> found = reader.poll().value().events;
+        if (kind) std::erase_if(found, [&](const Event& each) { return each.kind != *kind; });
         return found;
     }
 

@@ -182,8 +182,8 @@ TEST_F(Guarded, ARollbackIsAForkWithoutTheBatchAtFault) {
     EXPECT_EQ(back.details.at("samples"), 39 * 8);
     expect_alike(store);
     EXPECT_EQ(values(store, series::loss).size(), static_cast<std::size_t>(steps)) << "one whole branch";
-    ASSERT_EQ(store.branches("loss").size(), 1U);
-    EXPECT_EQ(store.branches("loss")[0].size(), 10U) << "steps 31 to 40 stay as the branch that was left";
+    ASSERT_EQ(store.branches(series::loss).size(), 1U);
+    EXPECT_EQ(store.branches(series::loss)[0].size(), 10U) << "steps 31 to 40 stay as the branch that was left";
     EXPECT_LT(last_loss(store), clean_loss(guarded) * 1.02);
 }
 

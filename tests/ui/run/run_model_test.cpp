@@ -185,6 +185,35 @@ TEST(RunModel, HostileFileNamesAreNoRanks) {
     EXPECT_TRUE(model.problem().isEmpty()) << model.problem().toStdString();
 }
 
+TEST(RunModel, RanksBeyondThousandsAreRead) {
+    const RunStore store;
+    const RunFolder run = store.add("many", 1);
+    record(run, series::loss, 1, 5, [](auto) { return 1.0; });
+    record(
+        run, series::memory, 1, 5, [](auto) { return 2e6; }, 5000);
+    RunModel model;
+    open(model, run);
+    EXPECT_EQ(model.rankCount(), 5001) << "as the terminal counts them";
+    ASSERT_NE(model.find(series::memory, 5000), nullptr);
+    EXPECT_EQ(model.find(series::memory, 5000)->value(3), 2e6);
+}
+
+TEST(RunModel, ARecordThatIsReplacedTakesItsEventsAway) {
+    const RunStore store;
+    const RunFolder run = store.add("replaced", 1);
+    record(run, series::loss, 1, 61, [](auto) { return 1.0; });
+    recordEvent(run, {.step = 50, .time = 1e9, .kind = EventKind::Checkpoint, .sentence = "of the former file"});
+    RunModel model;
+    open(model, run);
+    ASSERT_EQ(model.events().size(), 1U);
+    const RunFolder other = store.add("other", 1);
+    record(other, series::loss, 1, 11, [](auto) { return 2.0; });
+    fs::rename(other.telemetry_path(0), run.telemetry_path(0));
+    ASSERT_TRUE(waitFor([&] { return model.find(series::loss) != nullptr && model.find(series::loss)->size() == 10; }));
+    EXPECT_EQ(model.find(series::loss)->value(9), 2.0);
+    EXPECT_TRUE(model.events().empty());
+}
+
 TEST(RunModel, AnyNumberInTheStateFileIsShownWithoutHarm) {
     const RunStore store;
     const RunFolder run = store.add("numbers", 1);

@@ -112,6 +112,50 @@ TEST(WatchPage, LossScaleIsShownForHalfPrecisionOnly) {
     EXPECT_EQ(scale->valueAt(0, 19), 32768);
 }
 
+TEST(WatchPage, WhatIsAddedToTheLossIsShownWhereTheRunHasIt) {
+    const RunStore store;
+    const RunFolder run = store.add("experts", 1, 100);
+    auto plan = run.plan();
+    ASSERT_TRUE(plan.has_value());
+    plan->model.num_experts = 4;
+    ASSERT_TRUE(save_plan(run.plan_path(), *plan).has_value());
+    record(run, series::router_loss, 1, 20, [](auto) { return 0.0125; });
+    Watch watch;
+    ASSERT_TRUE(watch.open(run));
+    ASSERT_TRUE(watch.titles().contains(QStringLiteral("Added to the loss")));
+    const LinePlot* added = watch.page.plots()[watch.titles().indexOf(QStringLiteral("Added to the loss"))];
+    ASSERT_EQ(added->content().lines.size(), 1U) << "the plan has no z-loss";
+    EXPECT_EQ(added->content().lines[0].name, QStringLiteral("router loss"));
+    EXPECT_EQ(added->valueAt(0, 19), 0.0125);
+    EXPECT_TRUE(watch.says(QStringLiteral("router 0.0125")));
+}
+
+TEST(WatchPage, GradientNormsFlagEveryFindingOfTheGuard) {
+    const RunStore store;
+    const RunFolder run = store.add("findings", 1, 100);
+    record(run, series::grad_norm, 1, 100, [](auto) { return 1.0; });
+    const std::vector<EventKind> kinds{EventKind::Checkpoint, EventKind::Spike,    EventKind::LossSpike,
+                                       EventKind::Nonfinite,  EventKind::Rollback, EventKind::Damaged};
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        recordEvent(run, {.step = 10 * (i + 1),
+                          .time = 1e9 + static_cast<double>(i),
+                          .kind = kinds[i],
+                          .details = i == 2 ? Json{{"lr_factor", 0.8}} : Json::object()});
+    Watch watch;
+    ASSERT_TRUE(watch.open(run));
+    const auto flags = [&](const QString& title) {
+        QStringList all;
+        for (const PlotFlag& flag : watch.page.plots()[watch.titles().indexOf(title)]->content().flags)
+            all << QStringLiteral("%1 %2").arg(flag.step).arg(flag.label);
+        return all;
+    };
+    EXPECT_EQ(flags(QStringLiteral("Gradient norm")),
+              (QStringList{"20 spike", "30 loss spike", "40 not finite", "50 rolled back"}));
+    EXPECT_EQ(flags(QStringLiteral("Learning rate")), (QStringList{"30 loss spike"})) << "the rate was cut there";
+    EXPECT_EQ(flags(QStringLiteral("Loss")), (QStringList{"10 checkpoint", "20 spike", "30 loss spike", "40 not finite",
+                                                          "50 rolled back", "60 damaged"}));
+}
+
 TEST(WatchPage, LearningRateAheadIsTheSchedulesOwn) {
     const RunStore store;
     const RunFolder run = store.add("rate", 1, 300);
