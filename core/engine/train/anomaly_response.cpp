@@ -53,13 +53,13 @@ double AnomalyResponse::divisor(const StepRecord& step) {
 
 Result<RunPosition> AnomalyResponse::respond(const StepRecord& step, RunPosition position) {
     if (step.overflow) {
-        if (auto answered = respond_to_overflow(step); !answered) return tl::unexpected(answered.error());
+        PLIMSOLL_CHECK(respond_to_overflow(step));
     }
     if (step.decision.finding == GuardFinding::None) return position;
-    if (auto told = tell(step); !told) return tl::unexpected(told.error());
+    PLIMSOLL_CHECK(tell(step));
     switch (step.decision.action) {
         case GuardAction::Checkpoint:
-            if (auto saved = checkpoints_.save(state(position)); !saved) return tl::unexpected(saved.error());
+            PLIMSOLL_CHECK(checkpoints_.save(state(position)));
             return position;
         case GuardAction::Rollback:
             return roll_back(step, position);
@@ -81,7 +81,7 @@ Result<RunPosition> AnomalyResponse::respond(const StepRecord& step, RunPosition
 
 Result<void> AnomalyResponse::respond_to_overflow(const StepRecord& step) {
     const auto bearable = scaler_.update(true);
-    if (auto told = tell_overflow(reporter_, step, scaler_.scale()); !told) return told;
+    PLIMSOLL_CHECK(tell_overflow(reporter_, step, scaler_.scale()));
     if (!bearable) return bearable;
     if (skipped_in_a_row_ < most_overflows_in_a_row(plan_.numerics)) return {};
     return failed(
@@ -93,51 +93,42 @@ Result<void> AnomalyResponse::respond_to_overflow(const StepRecord& step) {
 Result<void> AnomalyResponse::tell(const StepRecord& step) {
     std::optional<BadNumbers> bad;
     if (step.decision.finding == GuardFinding::Nonfinite) {
-        auto found = find_bad_(step);
-        if (!found) return tl::unexpected(found.error());
-        bad = std::move(*found);
+        PLIMSOLL_TRY(bad, find_bad_(step));
     }
     return tell_finding(reporter_, step, bad, guard_.lr_factor());
 }
 
 /// Puts the newest checkpoint aside where it has led here again: what was wrong may lie before it.
 Result<std::optional<std::int64_t>> AnomalyResponse::choose_checkpoint() {
-    const auto newest = checkpoints_.choose();
-    if (!newest) return tl::unexpected(newest.error());
-    if (!newest->step || newest->step != rolled_back_to_) return newest->step;
-    const auto earlier = checkpoints_.choose(*newest->step);
-    if (!earlier) return tl::unexpected(earlier.error());
-    if (!earlier->step) return newest->step;
-    if (auto left = checkpoints_.leave(*newest->step); !left) return tl::unexpected(left.error());
-    return earlier->step;
+    PLIMSOLL_TRY(const auto newest, checkpoints_.choose());
+    if (!newest.step || newest.step != rolled_back_to_) return newest.step;
+    PLIMSOLL_TRY(const auto earlier, checkpoints_.choose(*newest.step));
+    if (!earlier.step) return newest.step;
+    PLIMSOLL_CHECK(checkpoints_.leave(*newest.step));
+    return earlier.step;
 }
 
 /// A fork: what was recorded since the checkpoint stays in the files, and the steps are taken again without the batch.
 Result<RunPosition> AnomalyResponse::roll_back(const StepRecord& step, RunPosition position) {
-    const auto chosen = choose_checkpoint();
-    if (!chosen) return tl::unexpected(chosen.error());
-    rolled_back_to_ = *chosen;
+    PLIMSOLL_TRY(rolled_back_to_, choose_checkpoint());
     left_out_.insert(step.samples);
-    if (!*chosen) {
-        auto told = reporter_.tell(
+    if (!rolled_back_to_) {
+        PLIMSOLL_CHECK(reporter_.tell(
             step.number, EventKind::Rollback,
-            fmt::format("Step {}: there is no checkpoint to go back to; the batch was skipped.", step.number));
-        if (!told) return tl::unexpected(told.error());
+            fmt::format("Step {}: there is no checkpoint to go back to; the batch was skipped.", step.number)));
         return position;
     }
     const GradientGuard::State before = guard_.state();
-    const auto loaded = checkpoints_.load(**chosen);
-    if (!loaded) return tl::unexpected(loaded.error());
-    const RunPosition back = restore(*loaded);
+    PLIMSOLL_TRY(const auto loaded, checkpoints_.load(*rolled_back_to_));
+    const RunPosition back = restore(loaded);
     guard_.go_on_after_rollback(before);
-    auto told = reporter_.tell(
+    PLIMSOLL_CHECK(reporter_.tell(
         back.updates, EventKind::Rollback,
         fmt::format(
             "Rolled back from step {} to the checkpoint of step {}; the batch of sequences {} to {} is left out.",
             step.number, back.updates, step.samples,
             step.samples + static_cast<std::uint64_t>(plan_.layout.global_batch()) - 1),
-        RollbackEvent{step.number, back.updates, step.samples}.to_json());
-    if (!told) return tl::unexpected(told.error());
+        RollbackEvent{step.number, back.updates, step.samples}.to_json()));
     return back;
 }
 

@@ -39,40 +39,37 @@ Result<Checkpoints::Choice> Checkpoints::choose(std::int64_t before) {
             found = *step_of(newest->filename().string());
         }
     }
-    const auto chosen = ranks_.from_first_rank(found);
-    if (!chosen) return tl::unexpected(chosen.error());
-    if (*chosen != none) choice.step = *chosen;
+    PLIMSOLL_TRY(const auto chosen, ranks_.from_first_rank(found));
+    if (chosen != none) choice.step = chosen;
     return choice;
 }
 
 Result<CheckpointState> Checkpoints::load(std::int64_t step) {
     const std::filesystem::path checkpoint = layout_.checkpoint(step);
-    auto contents = read_checkpoint(checkpoint, plan_);
-    if (!contents) return tl::unexpected(contents.error());
-    const TrainedState state{contents->optimizer_steps, std::move(contents->weights), std::move(contents->optimizer)};
+    PLIMSOLL_TRY(auto contents, read_checkpoint(checkpoint, plan_));
+    const TrainedState state{contents.optimizer_steps, std::move(contents.weights), std::move(contents.optimizer)};
     const std::string weights_file = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
-    if (auto loaded = model_.load(state, weights_file); !loaded) return tl::unexpected(loaded.error());
-    newest_ = contents->state.step;
-    return std::move(contents->state);
+    PLIMSOLL_CHECK(model_.load(state, weights_file));
+    newest_ = contents.state.step;
+    return std::move(contents.state);
 }
 
 Result<void> Checkpoints::save(const CheckpointState& state) {
     if (newest_ == state.step) return {};
     newest_ = state.step;
     const auto start = std::chrono::steady_clock::now();
-    auto trained = model_.state();
-    if (!trained) return tl::unexpected(trained.error());
-    const CheckpointContents contents{state, trained->optimizer_steps, std::move(trained->weights),
-                                      std::move(trained->optimizer)};
+    PLIMSOLL_TRY(auto trained, model_.state());
+    const CheckpointContents contents{state, trained.optimizer_steps, std::move(trained.weights),
+                                      std::move(trained.optimizer)};
     return ranks_.on_first_rank("write the checkpoint", [&]() -> Result<void> {
-        const auto path = save_checkpoint(layout_.checkpoints(), contents, plan_, plan_.training.keep_checkpoints);
-        if (!path) return tl::unexpected(path.error());
+        PLIMSOLL_TRY(const auto path,
+                     save_checkpoint(layout_.checkpoints(), contents, plan_, plan_.training.keep_checkpoints));
         const Seconds seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        const Bytes bytes = size_of(*path);
+        const Bytes bytes = size_of(path);
         return reporter_.tell(
             state.step, EventKind::Checkpoint,
             fmt::format("Checkpoint of step {}: {} in {}.", state.step, format_bytes(bytes), format_seconds(seconds)),
-            CheckpointEvent{path->filename().string(), bytes, seconds}.to_json());
+            CheckpointEvent{path.filename().string(), bytes, seconds}.to_json());
     });
 }
 

@@ -26,10 +26,9 @@ Result<torch::Tensor> Evaluation::own_losses() {
         if (ranks_.stop_asked()) break;
         const bool counts = round < own.size();
         const Batch& batch = counts ? own[round] : batches_.any_validation();
-        const auto loss = pipeline_.loss(batch);
-        if (!loss) return tl::unexpected(loss.error());
+        PLIMSOLL_TRY(const auto loss, pipeline_.loss(batch));
         if (!counts || !speaks_for_data()) continue;
-        sum[0] += *loss * static_cast<double>(batch.tokens.size(0));
+        sum[0] += loss * static_cast<double>(batch.tokens.size(0));
         sum[1] += batch.tokens.size(0);
     }
     return sum;

@@ -12,7 +12,7 @@ constexpr Seconds patience = 30 * 60;
 
 Result<std::int64_t> RankAgreement::from_first_rank(std::int64_t number) {
     const torch::Tensor told = torch::full({1}, number, torch::dtype(torch::kInt64).device(device_));
-    if (auto sent = ranks_.broadcast(told, 0, patience); !sent) return tl::unexpected(sent.error());
+    PLIMSOLL_CHECK(ranks_.broadcast(told, 0, patience));
     return told.item<std::int64_t>();
 }
 

@@ -87,7 +87,7 @@ Result<void> Reporter::record_memory(std::int64_t updates, const StepMemory& mem
     // For comparing with a dry run op by op (plimsoll-worker --memory-trace writes the same lines).
     if (const char* file = std::getenv("PLIMSOLL_MEMORY_TRACE"); file != nullptr && *file != '\0') {
         const auto path = fmt::format("{}.{}", file, rank);
-        if (auto written = write_file_atomic(path, trace_text(memory.trace, 0)); !written) return written;
+        PLIMSOLL_CHECK(write_file_atomic(path, trace_text(memory.trace, 0)));
     }
     MemoryEvent event{.rank = rank, .peak = memory_peak_since_mark(), .live = memory_now()};
     for (std::size_t c = 0; c < memory_categories; ++c) {
@@ -100,7 +100,7 @@ Result<void> Reporter::record_memory(std::int64_t updates, const StepMemory& mem
 
 Result<void> Reporter::record_validation(std::int64_t updates, double loss, std::int64_t sequences) {
     if (!first_rank()) return {};
-    if (auto recorded = recorder_.points(updates, {{series::validation_loss, loss}}); !recorded) return recorded;
+    PLIMSOLL_CHECK(recorder_.points(updates, {{series::validation_loss, loss}}));
     return tell(updates, EventKind::Validation,
                 fmt::format("Validation loss {:.3f} after step {}, over {} sequences.", loss, updates, sequences),
                 ValidationEvent{loss}.to_json());

@@ -15,7 +15,7 @@ void StepStatus::send(const StepLosses& losses, double share, bool stop) {
 }
 
 Result<void> StepStatus::read(StepRecord& step) {
-    if (auto summed = sum_->wait(); !summed) return summed;
+    PLIMSOLL_CHECK(sum_->wait());
     const torch::Tensor host = numbers_.to(torch::kCPU);
     step.loss = host[0].item<double>();
     step.stop = host[1].item<double>() > 0;

@@ -37,11 +37,11 @@ Result<StepRecord> Stepper::take(RunPosition position) {
     if (parts_.faults.any()) parts_.faults.begin_step(step.number, step.samples);
     const bool measures = parts_.noise.measures(step.number);
     if (measures) parts_.model.sizes().measure_noise(true);
-    if (auto done = forward_backward(step); !done) return tl::unexpected(done.error());
+    PLIMSOLL_CHECK(forward_backward(step));
     if (measures) {
-        if (auto measured = measure_noise(step); !measured) return tl::unexpected(measured.error());
+        PLIMSOLL_CHECK(measure_noise(step));
     }
-    if (auto done = update(step); !done) return tl::unexpected(done.error());
+    PLIMSOLL_CHECK(update(step));
     if (parts_.accelerator != nullptr) parts_.accelerator->synchronize();
     step.seconds = watch.seconds();
     step.wait_seconds = parts_.mesh.world().waited() - waited;
@@ -86,14 +86,12 @@ Result<void> Stepper::measure_noise(const StepRecord& step) {
 Result<void> Stepper::update(StepRecord& step) {
     const Optimizer& optimizer = parts_.plan.optimizer;
     begin_memory_phase("optimizer");
-    auto norms = parts_.model.sizes().norms(1 / step.scale);
-    if (!norms) return tl::unexpected(norms.error());
-    step.norms = std::move(*norms);
+    PLIMSOLL_TRY(step.norms, parts_.model.sizes().norms(1 / step.scale));
     parts_.response.judge(step);
     if (!step.applied) return {};
     const double divisor = parts_.response.divisor(step);
     const double norm = step.norms.global * (step.scale / divisor);
-    if (auto clipped = parts_.model.sizes().clip_by_tensor(1 / divisor, norm); !clipped) return clipped;
+    PLIMSOLL_CHECK(parts_.model.sizes().clip_by_tensor(1 / divisor, norm));
     double clip = optimizer.clip_rule == ClipRule::AdaGc ? 1 : clip_factor(norm, optimizer.clip);
     if (step.decision.clip_to > 0) clip = std::min(clip, clip_factor(norm, step.decision.clip_to));
     return parts_.model.step(step.lr, 1 / divisor, clip);

@@ -47,26 +47,23 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
 }
 
 Result<void> TrainLoop::restore() {
-    if (auto placed = trained_.place(); !placed) return placed;
-    const auto choice = checkpoints_.choose();
-    if (!choice) return tl::unexpected(choice.error());
-    if (choice->step) {
-        const auto loaded = checkpoints_.load(*choice->step);
-        if (!loaded) return tl::unexpected(loaded.error());
-        position_ = response_.restore(*loaded);
-    } else if (auto begun = trained_.begin(); !begun) {
-        return begun;
+    PLIMSOLL_CHECK(trained_.place());
+    PLIMSOLL_TRY(const auto choice, checkpoints_.choose());
+    if (choice.step) {
+        PLIMSOLL_TRY(const auto loaded, checkpoints_.load(*choice.step));
+        position_ = response_.restore(loaded);
+    } else {
+        PLIMSOLL_CHECK(trained_.begin());
     }
-    if (auto told = announce(choice->step, choice->damaged); !told) return told;
+    PLIMSOLL_CHECK(announce(choice.step, choice.damaged));
     // A rollback needs somewhere to go.
-    return response_.rolls_back() && !choice->step ? save() : Result<void>();
+    return response_.rolls_back() && !choice.step ? save() : Result<void>();
 }
 
 Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const std::vector<std::string>& damaged) {
     for (const std::string& each : damaged) {
-        auto told = reporter_.tell(position_.updates, EventKind::Damaged,
-                                   fmt::format("A damaged checkpoint was passed over: {}", each));
-        if (!told) return told;
+        PLIMSOLL_CHECK(reporter_.tell(position_.updates, EventKind::Damaged,
+                                      fmt::format("A damaged checkpoint was passed over: {}", each)));
     }
     const torch::Device device = model_.device();
     return engine::announce(
@@ -81,38 +78,33 @@ Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const
 
 Result<TrainOutcome> TrainLoop::run() {
     while (position_.updates < plan_.training.steps) {
-        const auto done = watched_step();
-        if (!done) return tl::unexpected(done.error());
-        last_loss_ = done->loss;
-        if (auto recorded = record(*done); !recorded) return tl::unexpected(recorded.error());
-        const auto goes_on = response_.respond(*done, position_after(*done, plan_));
-        if (!goes_on) return tl::unexpected(goes_on.error());
-        position_ = *goes_on;
-        if (done->applied && !done->stop) {
-            if (auto kept = periodic(); !kept) return tl::unexpected(kept.error());
+        PLIMSOLL_TRY(const auto done, watched_step());
+        last_loss_ = done.loss;
+        PLIMSOLL_CHECK(record(done));
+        PLIMSOLL_TRY(position_, response_.respond(done, position_after(done, plan_)));
+        if (done.applied && !done.stop) {
+            PLIMSOLL_CHECK(periodic());
         }
-        if (range_test_.over(*done)) break;
-        if (done->stop && position_.updates < plan_.training.steps) return stop();
+        if (range_test_.over(done)) break;
+        if (done.stop && position_.updates < plan_.training.steps) return stop();
     }
     return finish();
 }
 
 Result<TrainOutcome> TrainLoop::stop() {
-    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-    auto told = reporter_.tell(position_.updates, EventKind::Stop,
-                               fmt::format("Stopped after step {}, with a checkpoint.", position_.updates));
-    if (!told) return tl::unexpected(told.error());
+    PLIMSOLL_CHECK(save());
+    PLIMSOLL_CHECK(reporter_.tell(position_.updates, EventKind::Stop,
+                                  fmt::format("Stopped after step {}, with a checkpoint.", position_.updates)));
     return TrainOutcome::Stopped;
 }
 
 Result<TrainOutcome> TrainLoop::finish() {
     const std::int64_t updates = position_.updates;
-    if (auto told = noise_.tell(reporter_, updates); !told) return tl::unexpected(told.error());
-    if (auto told = range_test_.tell(reporter_, updates); !told) return tl::unexpected(told.error());
-    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
-    auto told = reporter_.tell(updates, EventKind::End,
-                               fmt::format("Finished {} steps; the last loss was {:.3f}.", updates, last_loss_));
-    if (!told) return tl::unexpected(told.error());
+    PLIMSOLL_CHECK(noise_.tell(reporter_, updates));
+    PLIMSOLL_CHECK(range_test_.tell(reporter_, updates));
+    PLIMSOLL_CHECK(save());
+    PLIMSOLL_CHECK(reporter_.tell(updates, EventKind::End,
+                                  fmt::format("Finished {} steps; the last loss was {:.3f}.", updates, last_loss_)));
     return TrainOutcome::Finished;
 }
 
@@ -124,15 +116,13 @@ Result<StepRecord> TrainLoop::watched_step() {
     auto done = stepper_.take(position_);
     const StepMemory memory = watch.finish();
     if (!done) return done;
-    auto told = reporter_.record_memory(position_after(*done, plan_).updates, memory);
-    if (!told) return tl::unexpected(told.error());
+    PLIMSOLL_CHECK(reporter_.record_memory(position_after(*done, plan_).updates, memory));
     return done;
 }
 
 Result<void> TrainLoop::record(const StepRecord& step) {
     if (plan_.layout.pp > 1 && reporter_.looks_closer(step.number)) {
-        auto told = reporter_.record_pipeline(step.number, pipeline_.times(), model_.chunks() > 1);
-        if (!told) return told;
+        PLIMSOLL_CHECK(reporter_.record_pipeline(step.number, pipeline_.times(), model_.chunks() > 1));
     }
     return reporter_.record(step, noise_.value_at(step.number));
 }
@@ -142,10 +132,10 @@ Result<void> TrainLoop::periodic() {
     const bool last = updates == plan_.training.steps;
     const auto due = [&](std::int64_t every) { return every > 0 && (last || updates % every == 0); };
     if (due(plan_.training.validate_every)) {
-        if (auto done = evaluation_.validate(updates); !done) return done;
+        PLIMSOLL_CHECK(evaluation_.validate(updates));
     }
     if (due(plan_.training.sample_every)) {
-        if (auto done = evaluation_.sample(updates); !done) return done;
+        PLIMSOLL_CHECK(evaluation_.sample(updates));
     }
     return due(plan_.training.checkpoint_every) ? save() : Result<void>();
 }
