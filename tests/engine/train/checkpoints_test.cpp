@@ -179,7 +179,7 @@ TEST_F(RunCheckpoints, OneOfAnotherModelIsRefused) {
     other.model.num_layers = 3;
     TempFolder elsewhere;
     FakeRun run(elsewhere.path(), other);
-    fs::copy(checkpoints(), RunLayout(elsewhere).checkpoints(), fs::copy_options::recursive);
+    fs::copy(checkpoints(), RunLayout(elsewhere.path()).checkpoints(), fs::copy_options::recursive);
     const auto loaded = run.checkpoints.load(3);
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, HasSubstr("it is of another model"));
