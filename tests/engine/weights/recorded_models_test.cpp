@@ -48,7 +48,7 @@ public:
         EXPECT_TRUE(weights) << weights.error().message;
         if (!weights) return;
         model_ = std::make_unique<DistributedModel>(plan_, *mesh_, *schedule_, torch::Device(torch::kCPU));
-        const auto done = model_->load_weights(*weights, folder.string());
+        const auto done = model_->weights().load(*weights, folder.string());
         EXPECT_TRUE(done) << done.error().message;
         model_->train(false);
     }
@@ -78,7 +78,7 @@ TEST_P(RecordedModels, LogitsAreThoseOfTransformers) {
 TEST_P(RecordedModels, WeightsAreWrittenUnderTransformersNames) {
     Loaded loaded(folder);
     ASSERT_TRUE(loaded);
-    const auto whole = loaded.model().whole_weights();
+    const auto whole = loaded.model().weights().whole();
     ASSERT_TRUE(whole) << whole.error().message;
     EXPECT_EQ(shapes_of({whole->begin(), whole->end()}), shapes_of(tensors_of(folder / "model.safetensors")));
 }
