@@ -86,7 +86,7 @@ TEST_F(DoctorOfRuns, OutOfMemoryNamesRankStepTensorAndRemedies) {
     run.events_of_rank_1.push_back(
         {0,
          1201,
-         "error",
+         EventKind::Error,
          fmt::format("Rank 1: out of memory: lower … (… you tried to allocate {} bytes. …)", logits),
          {}});
     run.events.push_back(
