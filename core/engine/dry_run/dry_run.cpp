@@ -44,10 +44,9 @@ Batch shapes_of_batch(const Plan& plan) {
 }
 
 /// Forward and backward, in the same way as TrainLoop.
-Result<void> make_gradients(const Plan& plan, Pipeline& pipeline) {
+Result<StepLosses> make_gradients(const Plan& plan, Pipeline& pipeline) {
     const Tensor status = at::empty({step_status_numbers}, torch::dtype(torch::kFloat64).device(torch::kMeta));
-    PLIMSOLL_CHECK(pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {}));
-    return {};
+    return pipeline.step([&](std::int64_t) { return shapes_of_batch(plan); }, {});
 }
 
 Result<void> update(const Plan& plan, DistributedModel& model) {
@@ -69,7 +68,8 @@ Result<void> take_first_step(const Plan& plan, DistributedModel& model) {
     if (!layout.schedule_file.empty()) layout.accumulation = plan.layout.accumulation;
     PLIMSOLL_TRY(const auto schedule, plan_schedule(shortest));
     Pipeline pipeline(plan, model, schedule);
-    return make_gradients(plan, pipeline);
+    PLIMSOLL_CHECK(make_gradients(plan, pipeline));
+    return {};
 }
 
 /// cuBLAS takes its workspace from the caching allocator, once for each thread that multiplies: the forward thread and
@@ -100,7 +100,7 @@ Result<void> take_steps(const Plan& plan, const DryRunOptions& options, MemoryRe
     begin_memory_phase("zero gradients");
     recorder.watch_ops();
     const RoutingLog routing(options.routing);
-    if (auto made = make_gradients(plan, pipeline); !made) return made;
+    PLIMSOLL_TRY(const StepLosses losses, make_gradients(plan, pipeline));  // held through the update, as in a run
     return update(plan, model);
 }
 

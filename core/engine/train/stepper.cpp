@@ -37,7 +37,8 @@ Result<StepRecord> Stepper::take(RunPosition position) {
     if (parts_.faults.any()) parts_.faults.begin_step(step.number, step.samples);
     const bool measures = parts_.noise.measures(step.number);
     if (measures) parts_.model.sizes().measure_noise(true);
-    PLIMSOLL_CHECK(forward_backward(step));
+    // Held until the update is done, as a dry run does: the memory of both is compared to the byte.
+    PLIMSOLL_TRY(const StepLosses losses, forward_backward(step));
     if (measures) {
         PLIMSOLL_CHECK(measure_noise(step));
     }
@@ -48,7 +49,7 @@ Result<StepRecord> Stepper::take(RunPosition position) {
     return step;
 }
 
-Result<void> Stepper::forward_backward(StepRecord& step) {
+Result<StepLosses> Stepper::forward_backward(StepRecord& step) {
     const Layout& layout = parts_.plan.layout;
     // Ranks with other parts of the sequence or the batch have as many tokens each; those of a tensor-parallel group
     // have the same.
@@ -69,9 +70,10 @@ Result<void> Stepper::forward_backward(StepRecord& step) {
         step.data_seconds += watch.seconds();
         return cut;
     };
-    PLIMSOLL_TRY(const auto losses, parts_.pipeline.step(batch, settings));
+    PLIMSOLL_TRY(StepLosses losses, parts_.pipeline.step(batch, settings));
     if (!status.sent()) send_status(losses);
-    return status.read(step);
+    PLIMSOLL_CHECK(status.read(step));
+    return losses;
 }
 
 Result<void> Stepper::measure_noise(const StepRecord& step) {

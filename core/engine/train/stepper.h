@@ -41,7 +41,7 @@ public:
     Result<StepRecord> take(RunPosition position);
 
 private:
-    Result<void> forward_backward(StepRecord& step);
+    Result<StepLosses> forward_backward(StepRecord& step);
     Result<void> measure_noise(const StepRecord& step);
     Result<void> update(StepRecord& step);
 
