@@ -49,7 +49,9 @@ set(PLIMSOLL_HEADERS_core <nlohmann/json.hpp> <fmt/format.h> <tl/expected.hpp> <
   <map> <optional> <string> <string_view> <vector>)
 set(PLIMSOLL_HEADERS_torch <torch/torch.h>)
 set(PLIMSOLL_HEADERS_tests <gmock/gmock.h> ${PLIMSOLL_HEADERS_core})
+# Qt6::Test defines the folder of the build: a precompiled header for each of the two folders.
 set(PLIMSOLL_HEADERS_widget_tests <gmock/gmock.h> <QtTest> <QtWidgets> ${PLIMSOLL_HEADERS_core})
+set(PLIMSOLL_HEADERS_window_tests ${PLIMSOLL_HEADERS_widget_tests})
 set(PLIMSOLL_HEADERS_torch_tests <torch/torch.h> <gmock/gmock.h>)
 set(PLIMSOLL_HEADERS_models <QtGui> ${PLIMSOLL_HEADERS_core})
 set(PLIMSOLL_HEADERS_widgets <QtWidgets> ${PLIMSOLL_HEADERS_core})
