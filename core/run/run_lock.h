@@ -11,6 +11,7 @@ namespace plimsoll {
 
 class RunLock {
 public:
+    static constexpr bool must_be_kept = true;  ///< PLIMSOLL_CHECK would give it back at once
     /// Error (BadInput) when another process holds the lock.
     static Result<RunLock> take(const std::filesystem::path& lock_file);
     /// Only asks for the state, and never keeps a supervisor from taking the lock.

@@ -22,6 +22,7 @@ public:
         setFrameShape(QFrame::NoFrame);
         setRenderHint(QPainter::Antialiasing);
         setFocusPolicy(Qt::NoFocus);
+        viewport()->setFocusPolicy(Qt::NoFocus);
         setBackgroundBrush(Qt::NoBrush);
         setStyleSheet(QStringLiteral("background: transparent"));
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -204,7 +205,9 @@ bool PartChart::event(QEvent* event) {
 
 void PartChart::changeEvent(QEvent* event) {
     Chart::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) rebuild();
+    // A theme comes as a palette and a style sheet; the last of the two says how the chart looks.
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange || event->type() == QEvent::FontChange)
+        rebuild();
 }
 
 void PartChart::keyPressEvent(QKeyEvent* event) {

@@ -43,6 +43,7 @@ public:
 /// The states of a part may be used while a HeldStates lives. With a null store, states are always in memory.
 class HeldStates {
 public:
+    static constexpr bool must_be_kept = true;  ///< PLIMSOLL_CHECK would release the states at once
     static Result<HeldStates> hold(StateStore* store, std::size_t part) {
         if (store != nullptr) {
             PLIMSOLL_CHECK(store->acquire(part));

@@ -13,7 +13,7 @@ OWN = re.compile(r"^(?:vtable for |typeinfo for |typeinfo name for |construction
 
 
 def faults(symbols):
-    return [line for line in symbols if OWN.match(line.split(" ", 2)[-1].strip())]
+    return [line for line in symbols if OWN.match(line.split(" ", 1)[-1].strip())]
 
 
 def main():

@@ -58,7 +58,7 @@ TEST_F(DataPreviewTest, OfTwoTextsTheLaterIsShownAndProblemsAreSaid) {
     EXPECT_EQ(preview.facts().name, QStringLiteral("text.txt"));
     preview.show(missing, 1);
     ASSERT_TRUE(QTest::qWaitFor([&] { return !preview.isLoading(); }, 10'000));
-    EXPECT_TRUE(preview.facts().problem.contains(QStringLiteral("there is no")))
+    EXPECT_TRUE(preview.facts().problem.contains(QStringLiteral("There is no")))
         << preview.facts().problem.toStdString();
     EXPECT_EQ(preview.facts().bytes, 0);
 }

@@ -127,7 +127,7 @@ TEST(WatchPage, WhatIsAddedToTheLossIsShownWhereTheRunHasIt) {
     ASSERT_EQ(added->content().lines.size(), 1U) << "the plan has no z-loss";
     EXPECT_EQ(added->content().lines[0].name, QStringLiteral("router loss"));
     EXPECT_EQ(added->valueAt(0, 19), 0.0125);
-    EXPECT_TRUE(watch.says(QStringLiteral("router 0.0125")));
+    EXPECT_TRUE(watch.says(QStringLiteral("router 0.01250")));
 }
 
 TEST(WatchPage, GradientNormsFlagEveryFindingOfTheGuard) {
