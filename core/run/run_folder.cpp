@@ -140,7 +140,7 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     const auto made = [&]() -> Result<void> {
         if (auto folders = make_folders(run.layout()); !folders) return folders;
         // Held while the folder is written: of two starts at once, one gets it.
-        PLIMSOLL_CHECK(RunLock::take(run.lock_path()));
+        PLIMSOLL_TRY(const auto lock, RunLock::take(run.lock_path()));
         fs::remove(run.control_path(), error);
         if (auto saved = save_plan(run.plan_path(), plan); !saved) return saved;
         return run.write_state(starting(plan));

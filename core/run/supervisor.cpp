@@ -317,7 +317,7 @@ Result<fs::path> find_worker(const fs::path& wanted) {
 }
 
 Result<RunState> supervise(const RunFolder& run, const SupervisorOptions& options) {
-    PLIMSOLL_CHECK(RunLock::take(run.lock_path()));
+    PLIMSOLL_TRY(const auto lock, RunLock::take(run.lock_path()));
     RunState state;
     state.supervisor_pid = ::getpid();
     state.started = wall_clock();
