@@ -30,9 +30,8 @@ TEST_F(GuiTest, AnEditIsComputedOnceAndPaintedOnceOnEveryPage) {
 TEST_F(GuiTest, AnEditSimulatesNoPipelineOfMoreOperationsThanAreDrawn) {
     window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
     ASSERT_TRUE(computeNumbers(plan()).pipeline);
-    const Result<Plan> huge =
-        with_settings(plan(), {"layout.pp=8", "layout.dp=8", "layout.tp=1", "layout.sequence_parallel=false",
-                                                     "layout.accumulation=50000"});
+    const Result<Plan> huge = with_settings(plan(), {"layout.pp=8", "layout.dp=8", "layout.tp=1",
+                                                     "layout.sequence_parallel=false", "layout.accumulation=50000"});
     ASSERT_TRUE(huge) << huge.error().message;
     const PlanNumbers numbers = computeNumbers(*huge);
     EXPECT_FALSE(numbers.pipeline);

@@ -206,7 +206,8 @@ bool PartChart::event(QEvent* event) {
 void PartChart::changeEvent(QEvent* event) {
     Chart::changeEvent(event);
     // A theme comes as a palette and a style sheet; the last of the two says how the chart looks.
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange || event->type() == QEvent::FontChange)
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange ||
+        event->type() == QEvent::FontChange)
         rebuild();
 }
 

@@ -22,7 +22,7 @@ QString slowRankWords(const RunModel& run);
 /// The figures at the right end of each card's title.
 QString lossWords(const RunModel& run);
 QString validationWords(const RunModel& run);
-/// "router 0.0131 · z-loss 0.0021": of what is added to the loss, what this run has.
+/// "router 0.013 · z-loss 0.002": of what is added to the loss, what this run has.
 QString addedLossWords(const RunModel& run);
 QString gradNormWords(const RunModel& run);
 QString learningRateWords(const RunModel& run);

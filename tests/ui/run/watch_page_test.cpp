@@ -119,15 +119,15 @@ TEST(WatchPage, WhatIsAddedToTheLossIsShownWhereTheRunHasIt) {
     ASSERT_TRUE(plan.has_value());
     plan->model.num_experts = 4;
     ASSERT_TRUE(save_plan(run.plan_path(), *plan).has_value());
-    record(run, series::router_loss, 1, 20, [](auto) { return 0.0125; });
+    record(run, series::router_loss, 1, 20, [](auto) { return 0.25; });
     Watch watch;
     ASSERT_TRUE(watch.open(run));
     ASSERT_TRUE(watch.titles().contains(QStringLiteral("Added to the loss")));
     const LinePlot* added = watch.page.plots()[watch.titles().indexOf(QStringLiteral("Added to the loss"))];
     ASSERT_EQ(added->content().lines.size(), 1U) << "the plan has no z-loss";
     EXPECT_EQ(added->content().lines[0].name, QStringLiteral("router loss"));
-    EXPECT_EQ(added->valueAt(0, 19), 0.0125);
-    EXPECT_TRUE(watch.says(QStringLiteral("router 0.01250")));
+    EXPECT_EQ(added->valueAt(0, 19), 0.25);
+    EXPECT_TRUE(watch.says(QStringLiteral("router 0.250")));
 }
 
 TEST(WatchPage, GradientNormsFlagEveryFindingOfTheGuard) {
