@@ -95,6 +95,13 @@ tl::unexpected<Error> failed(fmt::format_string<Args...> format, Args&&... args)
 /// Exit code that a program ends with on this error.
 inline int exit_code(const Error& error) { return error.kind == Error::Kind::BadInput ? 2 : 1; }
 
+/// Whether the value of a Result works by being there (a lock, states that are held): such a class says
+/// `static constexpr bool must_be_kept = true`, and PLIMSOLL_CHECK refuses it.
+template <class R>
+inline constexpr bool must_be_kept = requires {
+    std::remove_cvref_t<R>::value_type::must_be_kept;
+};
+
 }  // namespace plimsoll
 
 #define PLIMSOLL_JOIN_TOKENS(left, right) left##right
@@ -105,10 +112,12 @@ inline int exit_code(const Error& error) { return error.kind == Error::Kind::Bad
     if (!result) return tl::unexpected(std::forward<decltype(result)>(result).error()); \
     declaration = *std::forward<decltype(result)>(result)
 
-#define PLIMSOLL_CHECK_NAMED(result, ...)                                          \
-    do {                                                                           \
-        if (auto&& result = __VA_ARGS__; !result)                                  \
-            return tl::unexpected(std::forward<decltype(result)>(result).error()); \
+#define PLIMSOLL_CHECK_NAMED(result, ...)                                                        \
+    do {                                                                                         \
+        auto&& result = __VA_ARGS__;                                                             \
+        static_assert(!::plimsoll::must_be_kept<decltype(result)>,                               \
+                      "PLIMSOLL_CHECK would drop the value at once: hold it with PLIMSOLL_TRY"); \
+        if (!result) return tl::unexpected(std::forward<decltype(result)>(result).error());      \
     } while (false)
 
 /// Declares a variable with the value of a Result, or returns the error from the function that it stands in:
@@ -124,5 +133,5 @@ inline int exit_code(const Error& error) { return error.kind == Error::Kind::Bad
 #define PLIMSOLL_TRY(declaration, ...) \
     PLIMSOLL_TRY_NAMED(PLIMSOLL_JOIN(plimsoll_result_, __COUNTER__), declaration, __VA_ARGS__)
 
-/// Returns the error of a Result from the function that it stands in; a value is ignored.
+/// Returns the error of a Result from the function that it stands in; a value is ignored and ends at once.
 #define PLIMSOLL_CHECK(...) PLIMSOLL_CHECK_NAMED(PLIMSOLL_JOIN(plimsoll_result_, __COUNTER__), __VA_ARGS__)

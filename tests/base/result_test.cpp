@@ -107,5 +107,12 @@ TEST(Result, CopyOfAResultIsTheSame) {
     EXPECT_EQ(wider.value(), "words");
 }
 
+struct Lock {
+    static constexpr bool must_be_kept = true;
+};
+// PLIMSOLL_CHECK(RunLock::take(...)) gave a run's lock back before the run began.
+static_assert(must_be_kept<Result<Lock>> && must_be_kept<const Result<Lock>&>);
+static_assert(!must_be_kept<Result<int>> && !must_be_kept<Result<void>>);
+
 }  // namespace
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractBarSeries>
+#include <QApplication>
 #include <QBarSet>
 #include <QChart>
 #include <QClipboard>
@@ -113,7 +114,7 @@ TEST(PartBars, DrawsLongerBarsForMoreAndFollowsTheTheme) {
                      {left + (right - left) * share, line * PartChart::lineHeight + PartChart::lineHeight / 2.0});
     };
     for (const bool dark : {false, true, false}) {
-        applyTheme(*bars, dark);
+        applyTheme(*qApp, dark ? ThemeChoice::Dark : ThemeChoice::Light);
         const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
         EXPECT_EQ(inBar(2, 0.9), theme.category[2]) << "the largest part goes up to the end";
         EXPECT_EQ(inBar(0, 0.9), theme.surface) << "a part of two fifths does not";
