@@ -5,8 +5,14 @@
 add_library(plimsoll_flags INTERFACE)
 target_compile_features(plimsoll_flags INTERFACE cxx_std_20)
 target_include_directories(plimsoll_flags INTERFACE "${CMAKE_SOURCE_DIR}")
-target_compile_options(plimsoll_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-unused-parameter
+target_compile_options(plimsoll_flags INTERFACE -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Wno-unused-parameter
   -fPIC)
+# In a unity build the names of one file are global to the next, and every class seems to be of the header's user.
+if(PLIMSOLL_UNITY)
+  target_compile_options(plimsoll_flags INTERFACE -Wshadow=local $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+else()
+  target_compile_options(plimsoll_flags INTERFACE -Wshadow)
+endif()
 if(PLIMSOLL_WERROR)
   target_compile_options(plimsoll_flags INTERFACE -Werror)
 endif()
@@ -57,6 +63,10 @@ set(PLIMSOLL_HEADERS_models <QtGui> ${PLIMSOLL_HEADERS_core})
 set(PLIMSOLL_HEADERS_widgets <QtWidgets> ${PLIMSOLL_HEADERS_core})
 
 function(plimsoll_precompile target kind)
+  # A precompiled header is taken only where the same names are defined.
+  if(kind MATCHES "tests$")
+    target_compile_definitions(${target} PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PLIMSOLL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  endif()
   get_property(first GLOBAL PROPERTY PLIMSOLL_PRECOMPILED_${kind})
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
@@ -120,9 +130,6 @@ function(plimsoll_test name)
   # Tests are not put together to larger files: equal names in their anonymous namespaces are common.
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
   plimsoll_precompile(test_${name} ${TEST_PRECOMPILED})
-  target_compile_definitions(test_${name} PRIVATE
-    PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-    PLIMSOLL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   add_test(NAME ${name} COMMAND test_${name})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 300)

@@ -140,6 +140,7 @@ TEST(WatchPage, GradientNormsFlagEveryFindingOfTheGuard) {
         recordEvent(run, {.step = 10 * (i + 1),
                           .time = 1e9 + static_cast<double>(i),
                           .kind = kinds[i],
+                          .sentence = {},
                           .details = i == 2 ? Json{{"lr_factor", 0.8}} : Json::object()});
     Watch watch;
     ASSERT_TRUE(watch.open(run));
