@@ -89,7 +89,10 @@ Result<void> Reporter::record_memory(std::int64_t updates, const StepMemory& mem
         const auto path = fmt::format("{}.{}", file, rank);
         PLIMSOLL_CHECK(write_file_atomic(path, trace_text(memory.trace, 0)));
     }
-    MemoryEvent event{.rank = rank, .peak = memory_peak_since_mark(), .live = memory_now()};
+    MemoryEvent event;
+    event.rank = rank;
+    event.peak = memory_peak_since_mark();
+    event.live = memory_now();
     for (std::size_t c = 0; c < memory_categories; ++c) {
         event.categories.emplace_back(memory_category_names[c], memory.standing[c] + timeline.at_peak[c]);
         event.live_categories.emplace_back(memory_category_names[c], now[c]);

@@ -84,7 +84,9 @@ TEST(Background, OfManyQuestionsTheLastIsAnsweredAndThoseThatWaitedNeverBegin) {
                 return i;
             },
             [&taken](const Result<int>& result) { taken << *result; });
-        if (i == 0) ASSERT_TRUE(gate->begun.tryAcquire(1, patience));
+        if (i == 0) {
+            ASSERT_TRUE(gate->begun.tryAcquire(1, patience));
+        }
     }
     gate->open.release(5);
     ASSERT_TRUE(waitUntil([&] { return !taken.isEmpty(); }));
