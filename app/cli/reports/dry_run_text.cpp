@@ -95,7 +95,10 @@ std::string dry_run_report(const Json& figures) {
     std::string text = fmt::format(
         "Dry run of {} on {}.\n", printable(figures.at("plan").get<std::string>()),
         figures.at("device").get<std::string>() == "cpu" ? "CPU ranks" : figures.at("device").get<std::string>());
-    for (const Json& rank : figures.at("ranks")) text += "\n" + of_rank(rank, bytes(figures, "capacity"));
+    for (const Json& rank : figures.at("ranks")) {
+        text += '\n';
+        text += of_rank(rank, bytes(figures, "capacity"));
+    }
     return text;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/plan/data_preview.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -43,9 +44,9 @@ TEST_F(DataPreviewTest, ShowsTheBeginningOfATextOfAnySize) {
 }
 
 TEST_F(DataPreviewTest, ACharacterThatTheCutGoesThroughIsLeftOut) {
-    const DataFacts facts = readDataFacts(data("a.txt", std::string(3999, 'x') + "\xc3\xa9 and more"), 1);
+    const DataFacts facts = readDataFacts(data("a.txt", fmt::format("{:x<3999}\xc3\xa9 and more", "")), 1);
     EXPECT_EQ(facts.beginning, QString(3999, QLatin1Char('x')));
-    EXPECT_EQ(readDataFacts(data("b.txt", std::string(3998, 'x') + "\xc3\xa9"), 1).beginning.size(), 3999);
+    EXPECT_EQ(readDataFacts(data("b.txt", fmt::format("{:x<3998}\xc3\xa9", "")), 1).beginning.size(), 3999);
 }
 
 TEST_F(DataPreviewTest, OfTwoTextsTheLaterIsShownAndProblemsAreSaid) {
