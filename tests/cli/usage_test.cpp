@@ -38,7 +38,8 @@ TEST_F(UsageTest, EveryCommandHasHelpAndVersion) {
         EXPECT_THAT(help.out, HasSubstr("Usage: ")) << ::testing::PrintToString(command);
         EXPECT_EQ(help.err, "");
         EXPECT_EQ(version.code, 0) << ::testing::PrintToString(command);
-        EXPECT_EQ(version.out, std::string("plimsoll ") + plimsoll::version() + "\n") << ::testing::PrintToString(command);
+        EXPECT_EQ(version.out, std::string("plimsoll ") + plimsoll::version() + "\n")
+            << ::testing::PrintToString(command);
     }
 }
 

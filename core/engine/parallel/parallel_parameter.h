@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "core/engine/optimizer/state_store.h"
 #include "core/base/units.h"
+#include "core/engine/optimizer/state_store.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
