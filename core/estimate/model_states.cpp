@@ -4,8 +4,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr auto zero_source = "ZeRO (Rajbhandari et al. 2020), sections 3.1 and 5";
-
 /// `bytes` a parameter, for the whole slice or for a rank's shard.
 struct State {
     std::int64_t bytes;

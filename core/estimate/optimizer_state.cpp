@@ -6,7 +6,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr auto zero_states_source = "ZeRO (Rajbhandari et al. 2020), sections 3.1 and 5";
 /// To find an 8-bit code by the leading 20 bits of a number: one table for each moment.
 constexpr Bytes code_tables = 2 * (MiB + KiB);
 constexpr std::int64_t block = 256;  ///< elements that share a scale in 8-bit states
@@ -114,7 +113,7 @@ Words optimizer_words(const Plan& plan, const Slice& slice, bool sharded) {
     const auto groups = sharding(plan.layout);
     const Count own = shard(slice, groups, sharded);
     const auto whole = [&](std::int64_t bytes) { return shard_formula(bytes, slice, groups, sharded); };
-    const auto with_zero = [](const char* source) { return fmt::format("{}; {}", source, zero_states_source); };
+    const auto with_zero = [](const char* source) { return fmt::format("{}; {}", source, zero_source); };
     switch (plan.optimizer.kind) {
         case OptimizerKind::AdamW:
             return {"Adam moments (fp32)", whole(8), with_zero("AdamW keeps a mean and a variance, 4 B each")};

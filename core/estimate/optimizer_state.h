@@ -8,6 +8,9 @@
 
 namespace plimsoll {
 
+/// Source of the terms that ZeRO shards.
+inline constexpr auto zero_source = "ZeRO (Rajbhandari et al. 2020), sections 3.1 and 5";
+
 /// A rank's part of the slice's parameters.
 Count shard(const Slice& slice, const Sharding& groups, bool sharded);
 /// "8 B × P / N = 8 × 6,738,415,616 / 4; N = dp × cp".

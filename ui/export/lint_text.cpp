@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
+#include "ui/common/escaped_text.h"
 
 namespace plimsoll::ui {
 
@@ -27,8 +28,8 @@ QString levelWord(DeepSpeedFinding::Level level) {
 }
 
 QString lintParagraph(const DeepSpeedFinding& finding) {
-    const QString key = QString::fromStdString(finding.key).toHtmlEscaped();
-    const QString sentence = QString::fromStdString(finding.sentence).toHtmlEscaped();
+    const QString key = escapedText(finding.key);
+    const QString sentence = escapedText(finding.sentence);
     return QStringLiteral("<p><b>%1</b> %2%3</p>")
         .arg(levelWord(finding.level), key.isEmpty() ? QString() : QStringLiteral("<code>%1</code>: ").arg(key),
              sentence);
@@ -41,7 +42,7 @@ LintText lintText(const QString& config, const Plan& plan) {
     const DeepSpeedLaunch launch = deepspeed_launch(plan);
     const Result<DeepSpeedLint> lint = lint_deepspeed(config.toStdString(), say("The text").toStdString(), launch);
     if (!lint) {
-        const QString reason = QString::fromStdString(lint.error().message).toHtmlEscaped();
+        const QString reason = escapedText(lint.error().message);
         return {say("Not readable"), QStringLiteral("<p>%1</p>").arg(reason), false};
     }
     LintText text;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/lessons/lesson_html.h"
 
+#include "ui/common/escaped_text.h"
+
 namespace plimsoll::ui {
 
 namespace {
-
-QString html(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
 
 QString heading(const QString& text) {
     return QStringLiteral("<p style='margin:14px 0 4px 0'><b>%1</b></p>").arg(text.toHtmlEscaped());
@@ -16,7 +16,7 @@ QString steps(const Lesson& lesson) {
     for (const LessonStep& step : lesson.steps)
         text += QStringLiteral(
                     "<tr><td align='right' style='white-space:nowrap'><b>%1</b></td><td>&nbsp;&nbsp;%2</td></tr>")
-                    .arg(html(step.result()), html(step.words));
+                    .arg(escapedText(step.result()), escapedText(step.words));
     return text + QStringLiteral("</table>");
 }
 
@@ -25,12 +25,13 @@ QString tableHtml(const LessonTable& table, const LessonColours& colours) {
                    QStringLiteral("<table cellspacing='0' cellpadding='4' width='98%'><tr>");
     for (const std::string& header : table.headers)
         text += QStringLiteral("<td style='color:%1; border-bottom:1px solid %2'>%3</td>")
-                    .arg(colours.muted, colours.line, html(header));
+                    .arg(colours.muted, colours.line, escapedText(header));
     text += QStringLiteral("</tr>");
     for (const auto& row : table.rows) {
         text += QStringLiteral("<tr>");
         for (const std::string& cell : row)
-            text += QStringLiteral("<td style='border-bottom:1px solid %1'>%2</td>").arg(colours.line, html(cell));
+            text +=
+                QStringLiteral("<td style='border-bottom:1px solid %1'>%2</td>").arg(colours.line, escapedText(cell));
         text += QStringLiteral("</tr>");
     }
     return text + QStringLiteral("</table>");
@@ -41,7 +42,7 @@ QString sentences(const QString& title, const std::vector<std::string>& all, con
     QString text = heading(title);
     for (const std::string& sentence : all)
         text += QStringLiteral("<p style='margin:0 0 5px 0'><span style='color:%1'><b>%2</b></span>&nbsp; %3</p>")
-                    .arg(colour, mark, html(sentence));
+                    .arg(colour, mark, escapedText(sentence));
     return text;
 }
 
@@ -52,7 +53,7 @@ QList<TextRow> lessonRows(const std::vector<Lesson>& lessons) {
     for (const Lesson& lesson : lessons) {
         TextRow row;
         row.cells = {QString::fromStdString(lesson.title)};
-        row.tip = html(lesson.question);
+        row.tip = escapedText(lesson.question);
         row.name = QString::fromStdString(lesson.name);
         rows.append(row);
     }
@@ -60,7 +61,7 @@ QList<TextRow> lessonRows(const std::vector<Lesson>& lessons) {
 }
 
 QString lessonHtml(const Lesson& lesson, const LessonColours& colours) {
-    QString text = QStringLiteral("<p style='margin:0'>%1</p>").arg(html(lesson.question));
+    QString text = QStringLiteral("<p style='margin:0'>%1</p>").arg(escapedText(lesson.question));
     text += sentences(LessonsModel::tr("What is right"), lesson.right, QStringLiteral("✓"), colours.good);
     text += sentences(LessonsModel::tr("What is wrong, or left out"), lesson.wrong, QStringLiteral("✗"), colours.bad);
     text += steps(lesson);

@@ -25,6 +25,8 @@ public:
     void setEmptyText(const QString& text);
     /// A limit on the height of all rows together, as far as they can still be told apart.
     void setMostHeight(double height);
+    /// That of a chart on a page.
+    static constexpr double mostHeight = 330;
 
     /// The rectangle in which an operation is drawn.
     QRectF cell(const TimedOp& op) const;

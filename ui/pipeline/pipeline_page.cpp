@@ -25,8 +25,6 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double mostRows = 330;  // height of a Gantt chart
-
 QString adviceHtml(const std::vector<Advice>& all, const Theme& theme) {
     QString html;
     for (const Advice& advice : all) {
@@ -99,7 +97,7 @@ void PipelinePage::makeTimeline(QVBoxLayout* column) {
     legend_ = new GanttLegend(timeline_);
     gantt_ = new Gantt(timeline_);
     live_ = new LiveView(timeline_);
-    gantt_->setMostHeight(mostRows);
+    gantt_->setMostHeight(Gantt::mostHeight);
     gantt_->setSpan(span_);
     live_->setSpan(span_);
     gantt_->setZoomable(true);
@@ -125,7 +123,7 @@ void PipelinePage::makeComparison(QVBoxLayout* column) {
     comparison_words_ = new WrapLabel(comparison_);
     compared_ = new Gantt(comparison_);
     compared_->setAccessibleName(tr("Compared pipeline timeline"));
-    compared_->setMostHeight(mostRows);
+    compared_->setMostHeight(Gantt::mostHeight);
     compared_->setSpan(span_);
     compared_->setZoomable(true);
     comparison_->body()->addWidget(comparison_words_);

@@ -12,7 +12,6 @@ namespace plimsoll::ui {
 
 namespace {
 
-constexpr double mostRanRows = 330;  // height of the chart
 enum Prediction { OwnTimes, Model };
 
 }  // namespace
@@ -43,7 +42,7 @@ RanCard::RanCard(QWidget* parent)
     choices->addStretch(1);
     body()->addLayout(choices);
     gantt_->setAccessibleName(tr("Measured pipeline timeline"));
-    gantt_->setMostHeight(mostRanRows);
+    gantt_->setMostHeight(Gantt::mostHeight);
     gantt_->setSpan(span_);
     gantt_->setZoomable(true);
     body()->addWidget(words_);

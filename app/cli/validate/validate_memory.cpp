@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/cli/terminal/terminal.h"
+#include "app/cli/validate/percent.h"
 #include "app/cli/validate/validate_engine_memory.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -22,8 +23,6 @@ struct ValidateMemoryArguments {
     bool only_misses = false;
     bool quantiles = false;
 };
-
-std::string peak_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 Json peaks_json(const std::vector<PeakCheck>& checks, const PeakSummary& summary) {
     Json rows = Json::array();
@@ -72,8 +71,8 @@ std::string peaks_text(const std::vector<PeakCheck>& checks, const PeakSummary& 
     text += fmt::format(
         "{} of {} rows estimated: mean absolute error {}, median {}; {} of all rows within 10 %; {} of the measured "
         "peaks lie in the interval; {} exceed a card that they were said to fit\n",
-        summary.estimated, summary.rows, peak_percent(summary.mean_error), peak_percent(summary.median_error),
-        peak_percent(summary.within_10), peak_percent(summary.inside), summary.over);
+        summary.estimated, summary.rows, percent(summary.mean_error), percent(summary.median_error),
+        percent(summary.within_10), percent(summary.inside), summary.over);
     return text;
 }
 

@@ -3,6 +3,7 @@
 #include "app/cli/validate/validate_step_time.h"
 
 #include "app/cli/terminal/terminal.h"
+#include "app/cli/validate/percent.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/validation/check_steps.h"
@@ -16,8 +17,6 @@ struct ValidateStepTimeArguments {
     std::string efficiency;
     bool json = false;
 };
-
-std::string step_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 Json steps_json(const std::vector<StepCheck>& checks, const StepSummary& summary) {
     Json rows = Json::array();
@@ -51,12 +50,12 @@ std::string steps_text(const std::vector<StepCheck>& checks, const StepSummary& 
                             format_seconds(check.report.step), 100 * check.error, 100 * check.report.mfu,
                             100 * check.report.hfu, check.row.name);
     text += fmt::format("{} rows: mean absolute error {}, median {}, bias {:+.1f} %\n", summary.rows,
-                        step_percent(summary.mean_error), step_percent(summary.median_error), 100 * summary.bias);
+                        percent(summary.mean_error), percent(summary.median_error), 100 * summary.bias);
     if (summary.groups > 0)
         text += fmt::format(
             "{} groups of the same model, GPUs and global batch: the layout predicted fastest costs {} over the truly "
             "fastest on average, {} at most\n",
-            summary.groups, step_percent(summary.mean_regret), step_percent(summary.worst_regret));
+            summary.groups, percent(summary.mean_regret), percent(summary.worst_regret));
     return text;
 }
 

@@ -9,25 +9,22 @@ namespace plimsoll::doctor {
 
 namespace {
 
-constexpr auto link_times = "the step-time model (plimsoll validate step-time)";
 /// A choice: where links take less than this share, halving their time wins less than a tenth of a step.
 constexpr double much_on_links = 0.2;
 /// Half of the bubble that four micro-batches a stage leave with many stages, (p - 1) / (4 p + p - 1) < 1/5 (Huang et
 /// al. 2019, 2.3).
 constexpr double large_bubble = 0.1;
 
-using LinkSettings = std::vector<std::string>;
-
 std::string rank_settings(const char* key, std::int64_t value) { return fmt::format("layout.{}={}", key, value); }
 
 /// Turns ranks of one kind into data-parallel ranks, at the same global batch where it divides.
-void to_data(const Plan& plan, const char* key, std::int64_t now, std::vector<LinkSettings>& all) {
+void to_data(const Plan& plan, const char* key, std::int64_t now, std::vector<Settings>& all) {
     const Layout& l = plan.layout;
     for (const std::int64_t times : {2, 4, 8}) {
         if (now % times != 0) break;
         if (l.accumulation % times != 0) continue;
-        LinkSettings settings{rank_settings(key, now / times), rank_settings("dp", l.dp * times),
-                              fmt::format("layout.accumulation={}", l.accumulation / times)};
+        Settings settings{rank_settings(key, now / times), rank_settings("dp", l.dp * times),
+                          fmt::format("layout.accumulation={}", l.accumulation / times)};
         if (now / times == 1 && std::string_view(key) == "tp" && l.sequence_parallel)
             settings.push_back("layout.sequence_parallel=false");
         all.push_back(settings);
@@ -38,9 +35,9 @@ void to_data(const Plan& plan, const char* key, std::int64_t now, std::vector<Li
     }
 }
 
-std::vector<LinkSettings> with_fewer_bytes(const Plan& plan) {
+std::vector<Settings> with_fewer_bytes(const Plan& plan) {
     const Layout& l = plan.layout;
-    std::vector<LinkSettings> all;
+    std::vector<Settings> all;
     for (std::int64_t stage = 0; stage < l.zero_stage; ++stage)
         all.push_back({fmt::format("layout.zero_stage={}", stage)});
     to_data(plan, "tp", l.tp, all);
@@ -83,7 +80,7 @@ void check_communication(const PlanFacts& facts, Sheet& sheet) {
                     fmt::format("{} of a step waits for links.", percent(sum)),
                     {fmt::format("Predicted, where it is not hidden behind work: {}.", parts)},
                     {},
-                    link_times};
+                    model_of_time};
     add_changes(facts, fastest(facts, with_fewer_bytes(facts.plan), 3), finding);
     if (finding.changes.empty())
         finding.evidence.push_back(
@@ -143,7 +140,7 @@ void check_nodes(const PlanFacts& facts, Sheet& sheet) {
             "step goes to these links.",
             facts.hardware->node_link / 1e9, facts.hardware->nic / 1e9,
             percent((facts.time.of(TimePart::Tensor) + facts.time.of(TimePart::Context)) / facts.time.total())));
-    std::vector<LinkSettings> inside;
+    std::vector<Settings> inside;
     if (tensor_out) {
         for (std::int64_t tp = cluster.gpus_per_node; tp >= 1; --tp) {
             if (l.tp % tp != 0 || cluster.gpus_per_node % tp != 0) continue;
@@ -167,7 +164,7 @@ void check_bubble(const PlanFacts& facts, Sheet& sheet) {
     const std::string words =
         fmt::format("{} of a step, with {} micro-batches over {} stages", percent(bubble), l.accumulation, l.pp);
     if (bubble < large_bubble) return sheet.fine("bubble", words);
-    std::vector<LinkSettings> others;
+    std::vector<Settings> others;
     for (std::size_t k = 0; k < schedule_names.size() && l.schedule_file.empty(); ++k) {
         const auto kind = static_cast<Schedule>(k);
         if (kind == l.schedule) continue;

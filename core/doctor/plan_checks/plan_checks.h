@@ -2,10 +2,18 @@
 // The lines of the checklist that the plan alone decides, a family each.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/doctor/findings/sheet.h"
 #include "core/doctor/plan_checks/plan_facts.h"
 
 namespace plimsoll::doctor {
+
+/// Settings that are tried together: "layout.dp=8".
+using Settings = std::vector<std::string>;
+/// Source of what a change would cost or win in time.
+inline constexpr auto model_of_time = "the step-time model (plimsoll validate step-time)";
 
 /// fits.
 void check_memory(const PlanFacts& facts, Sheet& sheet);

@@ -9,10 +9,6 @@ namespace plimsoll::doctor {
 
 namespace {
 
-constexpr auto model_of_time = "the step-time model (plimsoll validate step-time)";
-
-using Settings = std::vector<std::string>;
-
 /// The same global batch where accumulation allows; else a larger one with the rate that goes with it.
 std::vector<Settings> larger_micro_batches(const Plan& plan) {
     const Layout& l = plan.layout;

@@ -3,6 +3,7 @@
 
 #include "core/engine/layers/tensor_parallel.h"
 #include "core/engine/layers/unread_result.h"
+#include "core/engine/layers/widened.h"
 #include "core/plan/adapter.h"
 
 namespace plimsoll::engine {
@@ -14,8 +15,6 @@ using torch::autograd::Function;
 using torch::autograd::tensor_list;
 
 /// Statistics are kept in fp32, and in fp64 for fp64 inputs.
-torch::Tensor widened(const torch::Tensor& x) { return x.scalar_type() == torch::kDouble ? x : x.to(torch::kFloat); }
-
 /// at::rms_norm on the CPU is a chain of ops that saves five tensors for the backward pass; this function saves only
 /// the input.
 struct RmsNormFunction : Function<RmsNormFunction> {

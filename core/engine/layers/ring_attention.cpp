@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/engine/layers/widened.h"
 #include "core/engine/ranks/held_group.h"
 
 namespace plimsoll::engine {
@@ -15,8 +16,6 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::tensor_list;
-
-Tensor widened_block(const Tensor& x) { return x.scalar_type() == torch::kDouble ? x : x.to(torch::kFloat); }
 
 /// [batch, time, heads, head] -> [batch, kv heads, group, time, head]: neighbouring heads share a key-value head.
 Tensor grouped(const Tensor& x, std::int64_t kv_heads) {
@@ -111,7 +110,7 @@ RingResult around_the_ring(const Tensor& q, const Tensor& k, const Tensor& v, Co
                            const AttentionDropout& dropout) {
     const int n = ranks.world_size();
     const std::int64_t kv_heads = k.size(2), piece = q.size(1) / 2;
-    const Tensor queries = widened_block(grouped(q, kv_heads));
+    const Tensor queries = widened(grouped(q, kv_heads));
     const RingMask mask(dropout, q, kv_heads, ranks);
     Tensor sum = at::zeros_like(queries);
     Tensor top = at::full(queries.sizes().slice(0, 4), -std::numeric_limits<double>::infinity(), queries.options());
@@ -122,8 +121,7 @@ RingResult around_the_ring(const Tensor& q, const Tensor& k, const Tensor& v, Co
         std::optional<Shift> shift;
         if (step + 1 < n) shift.emplace(ranks, both, step);
         const int owner = (ranks.rank() + n - step) % n;
-        const Tensor keys = widened_block(grouped(both[0], kv_heads)),
-                     values = widened_block(grouped(both[1], kv_heads));
+        const Tensor keys = widened(grouped(both[0], kv_heads)), values = widened(grouped(both[1], kv_heads));
         for_pairs(ranks.rank(), owner, n, piece, [&](std::int64_t at, std::int64_t key_at, Sight seen) {
             const Tensor scores = scores_of(queries.narrow(3, at, piece), keys.narrow(3, key_at, piece), seen);
             Tensor old_top = top.narrow(3, at, piece), old_weight = weight.narrow(3, at, piece),
@@ -167,9 +165,8 @@ struct RingAttention : Function<RingAttention> {
         const Tensor &k = saved[1], &v = saved[2], &log_sum = saved[4];
         const int n = ranks.world_size();
         const std::int64_t kv_heads = k.size(2), piece = k.size(1) / 2;
-        const Tensor queries = widened_block(grouped(saved[0], kv_heads)),
-                     g = widened_block(grouped(gradients[0], kv_heads)),
-                     out = widened_block(grouped(saved[3], kv_heads));
+        const Tensor queries = widened(grouped(saved[0], kv_heads)), g = widened(grouped(gradients[0], kv_heads)),
+                     out = widened(grouped(saved[3], kv_heads));
         const auto dropout = ctx->saved_data["dropout"].toCapsule();
         const RingMask mask(static_cast<const KeptDropout&>(*dropout).value, saved[0], kv_heads, ranks);
         const Tensor dot = (g * out).sum(-1, true);
@@ -183,8 +180,7 @@ struct RingAttention : Function<RingAttention> {
             std::optional<Shift> shift;
             if (step + 1 < n) shift.emplace(ranks, both, step);
             const int owner = (ranks.rank() + n - step) % n;
-            const Tensor keys = widened_block(grouped(both[0], kv_heads)),
-                         values = widened_block(grouped(both[1], kv_heads));
+            const Tensor keys = widened(grouped(both[0], kv_heads)), values = widened(grouped(both[1], kv_heads));
             for_pairs(ranks.rank(), owner, n, piece, [&](std::int64_t at, std::int64_t key_at, Sight seen) {
                 const Tensor qs = queries.narrow(3, at, piece), gs = g.narrow(3, at, piece);
                 const Tensor ks = keys.narrow(3, key_at, piece), vs = values.narrow(3, key_at, piece);
