@@ -6,6 +6,7 @@
 
 #include "app/cli/reports/doctor_report.h"
 #include "app/cli/terminal/command.h"
+#include "app/cli/terminal/standard_input.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/json.h"
 #include "core/doctor/examine.h"
@@ -44,7 +45,7 @@ Result<Patient> patient_of(const std::string& what) {
         auto loaded = plan_from_argument(what);
         if (loaded) {
             for (const std::string& note : loaded->notes) warn(note);
-            return Patient{loaded->plan, std::nullopt, "plan " + what};
+            return Patient{loaded->plan, std::nullopt, "plan " + shown_name(what)};
         }
         // An existing file that is no plan is not looked for among the runs.
         if (exists(what)) return tl::unexpected(loaded.error());
@@ -60,14 +61,16 @@ Result<Patient> patient_of(const std::string& what) {
     return Patient{std::move(plan), *run, "run " + run->path().string()};
 }
 
+/// Writes the file, unless no finding has a change.
 Result<AppliedChanges> apply(const Patient& patient, const Diagnosis& diagnosis, const std::string& file) {
     AppliedChanges applied = with_first_changes(patient.plan, diagnosis);
-    if (applied.settings.empty()) return bad_input("no finding has a change to apply: {} is not written", file);
+    if (applied.settings.empty()) return applied;
     PLIMSOLL_CHECK(save_plan(file, applied.plan));
     return applied;
 }
 
 std::string applied_text(const AppliedChanges& applied, const std::string& file) {
+    if (applied.settings.empty()) return fmt::format("\nno finding has a change to apply: {} is not written\n", file);
     std::string text = fmt::format("\n{} has: {}\n", file, fmt::join(applied.settings, " "));
     if (!applied.left_out.empty())
         text += fmt::format("left out, as they do not go with these: {}\n", fmt::join(applied.left_out, ", "));
@@ -81,13 +84,18 @@ Result<int> doctor(const DoctorArguments& arguments) {
     PLIMSOLL_TRY(const Diagnosis diagnosis, patient.run ? examine_run(*patient.run) : examine_plan(patient.plan));
     std::string text = doctor_report(diagnosis, patient.name);
     Json json = to_json(diagnosis);
-    json[patient.run ? "run" : "plan"] = patient.run ? patient.run->path().string() : arguments.what;
+    json[patient.run ? "run" : "plan"] = patient.run ? patient.run->path().string() : shown_name(arguments.what);
     if (!arguments.apply.empty()) {
         PLIMSOLL_TRY(const auto applied, apply(patient, diagnosis, arguments.apply));
         text += applied_text(applied, arguments.apply);
-        json["applied"] = {{"file", arguments.apply}, {"settings", applied.settings}, {"left_out", applied.left_out}};
+        json["applied"] = {{"file", applied.settings.empty() ? Json(nullptr) : Json(arguments.apply)},
+                           {"settings", applied.settings},
+                           {"left_out", applied.left_out}};
     }
-    say(arguments.json ? json.dump(2) + "\n" : text);
+    if (arguments.json)
+        say_json(json);
+    else
+        say(text);
     return diagnosis.healthy() ? 0 : 1;
 }
 

@@ -25,6 +25,7 @@ struct DryRunArguments {
     std::string allocator_settings;
     bool json = false;
     bool all_micro_batches = false;
+    bool check = false;
 };
 
 Result<Plan> on_gpu(Plan plan, const std::string& name) {
@@ -90,8 +91,14 @@ Result<int> dry_run(DryRunArguments& arguments) {
         rank["stage"] = rank.at("rank").get<std::int64_t>() / ranks_a_stage(plan);
         rank["stage_ranks"] = ranks_a_stage(plan);
     }
-    say(arguments.json ? figures.dump(2) + "\n" : dry_run_report(figures));
-    return 0;
+    if (arguments.json)
+        say_json(figures);
+    else
+        say(dry_run_report(figures));
+    const Json& each = figures.at("ranks");
+    const bool fits = std::all_of(each.begin(), each.end(),
+                                  [](const Json& rank) { return rank.at("out_of_memory").get<std::string>().empty(); });
+    return arguments.check && !fits ? 1 : 0;
 }
 
 }  // namespace
@@ -117,6 +124,7 @@ void add_dry_run(CLI::App& app, Work& work) {
         ->type_name("FILE");
     command->add_flag("--all-micro-batches", arguments->all_micro_batches,
                       "Go through all of them, also where the rest only repeats what some showed");
+    command->add_flag("--check", arguments->check, "Exit code 1 when a rank runs out of memory, for scripts");
     command->add_flag("--json", arguments->json, "JSON: peaks, categories and what stands at the peak, in bytes");
     command->callback([arguments, &work] { work = [arguments] { return dry_run(*arguments); }; });
 }

@@ -30,6 +30,7 @@ struct EstimateArguments {
     bool json = false;
     bool sources = false;
     bool remedies = false;
+    bool check = false;
 };
 
 Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
@@ -74,19 +75,20 @@ Result<int> estimate(EstimateArguments& arguments) {
     // The savings of remedies are computed for Plimsoll's own engine.
     const bool own = *framework == Framework::Plimsoll;
     if (own && (arguments.remedies || !memory.fits())) found = find_remedies(plan, memory);
+    const int code = arguments.check && !memory.fits() ? 1 : 0;
     if (arguments.json) {
         Json json = to_json(memory, plan);
         add_intervals(json, *framework, memory, plan);
         if (found) json.update(to_json(*found));
-        say(json.dump(2) + "\n");
-        return 0;
+        say_json(json);
+        return code;
     }
     say(memory_report(memory, plan, arguments.sources));
     say("\n" + interval_report(*framework, memory, plan));
-    if (!found) return 0;
+    if (!found) return code;
     const std::string call = found->set ? call_with(arguments, found->set->settings) : std::string();
     say("\n" + remedies_report(*found, memory, call, arguments.sources));
-    return 0;
+    return code;
 }
 
 }  // namespace
@@ -107,6 +109,7 @@ void add_estimate(CLI::App& app, Work& work) {
         ->capture_default_str();
     command->add_flag("--json", arguments->json,
                       "JSON: model.parameters and every term in bytes, with formula and source");
+    command->add_flag("--check", arguments->check, "Exit code 1 when the plan does not fit, for scripts");
     command->add_flag("--sources", arguments->sources, "Also print where each formula comes from");
     command->add_flag(
         "--remedies", arguments->remedies,

@@ -25,7 +25,8 @@ struct ExportHfArguments {
 
 void show_copied(Bytes done, Bytes total) {
     if (!is_terminal(stdout)) return;
-    say(fmt::format("\r{} of {}\x1b[K{}", format_bytes(done), format_bytes(total), done == total ? "\r\x1b[K" : ""));
+    say_exactly(
+        fmt::format("\r{} of {}\x1b[K{}", format_bytes(done), format_bytes(total), done == total ? "\r\x1b[K" : ""));
     std::fflush(stdout);
 }
 

@@ -40,7 +40,7 @@ std::string sentences(const char* title, const std::vector<std::string>& all, st
 }
 
 std::string lesson_text(const Lesson& lesson) {
-    const auto width = static_cast<std::size_t>(std::max(terminal_size().columns, 80));
+    const auto width = static_cast<std::size_t>(std::max(terminal_size().columns, 40));
     std::string text =
         bold(lesson.title) + "\n" + wrapped(lesson.question, width, 0) + "\n\n" + bold("Worked out") + "\n";
     constexpr std::size_t result_width = 16;
@@ -72,7 +72,10 @@ Result<int> lessons(const LessonsArguments& arguments) {
     }
     PLIMSOLL_TRY(const auto lesson, make_lesson(arguments.name));
     if (!arguments.plan_file.empty()) PLIMSOLL_CHECK(save_plan(arguments.plan_file, lesson.plan));
-    say(arguments.json ? to_json(lesson).dump(2) + "\n" : lesson_text(lesson));
+    if (arguments.json)
+        say_json(to_json(lesson));
+    else
+        say(lesson_text(lesson));
     return 0;
 }
 

@@ -17,13 +17,11 @@ Result<int> machine(bool as_json) {
         for (const LocalGpu& gpu : found.gpus) {
             gpus.push_back({{"name", gpu.name}, {"memory_bytes", gpu.memory}, {"catalogue", gpu.catalogue_name}});
         }
-        say(Json{{"cores", found.cores},
-                 {"ram_bytes", found.ram},
-                 {"ram_available_bytes", found.ram_available},
-                 {"gpus", gpus},
-                 {"gpu_note", found.gpu_note}}
-                .dump(2) +
-            "\n");
+        say_json({{"cores", found.cores},
+                  {"ram_bytes", found.ram},
+                  {"ram_available_bytes", found.ram_available},
+                  {"gpus", gpus},
+                  {"gpu_note", found.gpu_note}});
         return 0;
     }
     say(fmt::format("Processors  {} cores\nMemory      {}, {} of it free\n", found.cores, format_bytes(found.ram),

@@ -2,9 +2,11 @@
 // plimsoll: the studio's work in a terminal. Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
 #include <algorithm>
 #include <exception>
+#include <sstream>
 
 #include "app/cli/bench/bench.h"
 #include "app/cli/terminal/command.h"
+#include "app/cli/terminal/standard_input.h"
 #include "app/cli/terminal/terminal.h"
 #include "app/cli/validate/validate.h"
 #include "core/base/nearest.h"
@@ -14,9 +16,9 @@ namespace {
 
 using namespace plimsoll;
 
-int report(const Error& error) {
+int report(const Error& error, const cli::StandardInput& input = {}) {
     (void)cli::finish_output();
-    cli::warn(error.message);
+    cli::warn(input.named(error.message));
     return exit_code(error);
 }
 
@@ -56,12 +58,17 @@ std::string empty_value(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+    std::vector<std::string> arguments(argv, argv + argc);
+    cli::StandardInput input;
+    if (const auto read = input.replace_in(arguments); !read) return report(read.error());
     CLI::App app(
         "Plimsoll: what fits on which GPUs, and training with live plots.\n"
-        "PLAN is a plan file, a plan preset (cpu-demo) or a model preset (llama-7b); `plimsoll presets` lists them.\n",
+        "PLAN is a plan file, a plan preset (cpu-demo) or a model preset (llama-7b); `plimsoll presets` lists them.\n"
+        "Where a file is read, - stands for standard input.\n",
         "plimsoll");
     app.set_version_flag("--version", std::string("plimsoll ") + version(), "Print the version and end");
     app.require_subcommand(1);
+    app.get_formatter()->column_width(static_cast<std::size_t>(std::min(30, cli::terminal_size().columns * 2 / 5)));
     app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or bad input (the reason is on standard error).");
     cli::Work work;
     cli::add_estimate(app, work);
@@ -83,10 +90,13 @@ int main(int argc, char** argv) try {
     cli::add_machine(app, work);
     cli::add_supervise(app, work);
     try {
-        app.parse(argc, argv);
+        // CLI11 takes the arguments in reverse, without the name of the program.
+        app.parse(std::vector<std::string>(arguments.rbegin(), std::prev(arguments.rend())));
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
-            app.exit(error);  // --help, --version
+            std::ostringstream text;
+            app.exit(error, text, text);  // --help, --version
+            cli::say(text.str());
             const auto written = cli::finish_output();
             return written ? 0 : report(written.error());
         }
@@ -101,9 +111,12 @@ int main(int argc, char** argv) try {
         return report(bad_input("{} is empty: give it a value, or leave it out", name).value());
     }
     const auto code = work();
-    if (!code) return report(code.error());
+    if (!code) return report(code.error(), input);
     const auto written = cli::finish_output();
     return written ? *code : report(written.error());
+} catch (const std::bad_alloc&) {
+    plimsoll::cli::warn("there is not enough memory for this input; close other programs, or take a smaller input");
+    return 1;
 } catch (const std::exception& error) {
     plimsoll::cli::warn(fmt::format("an unexpected error: {}; please report it", error.what()));
     return 1;

@@ -115,7 +115,10 @@ Result<int> pipeline(PipelineArguments& arguments) {
     PLIMSOLL_TRY(auto times, stage_times(plan, arguments));
     PLIMSOLL_TRY(const auto laid_out, simulate_pipeline(plan, std::move(times)));
     PLIMSOLL_CHECK(write_files(laid_out, arguments));
-    say(arguments.json ? pipeline_json(plan, laid_out).dump(2) + "\n" : pipeline_report(plan, laid_out));
+    if (arguments.json)
+        say_json(pipeline_json(plan, laid_out));
+    else
+        say(pipeline_report(plan, laid_out));
     return 0;
 }
 

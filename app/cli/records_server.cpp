@@ -17,6 +17,17 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr const char* loopback = "127.0.0.1";
+/// Scrapers at a time; others wait. Seconds until one that sends or takes nothing is cut off.
+constexpr std::size_t most_connections = 64;
+constexpr int patience = 2;
+
+/// "127.0.0.1:9464", "localhost", "[::1]:9464"; HTTP/1.0 may have none.
+bool is_own_name(std::string host) {
+    if (const auto colon = host.rfind(':'); colon != std::string::npos && host.find(']', colon) == std::string::npos)
+        host.resize(colon);
+    return host.empty() || host == loopback || host == "localhost" || host == "[::1]";
+}
+
 constexpr const char* exposition = "text/plain; version=0.0.4; charset=utf-8";
 
 }  // namespace
@@ -25,6 +36,18 @@ Result<void> serve_records(const RunFolder& run, int port) {
     RunTelemetry telemetry(run);
     std::mutex reading;
     httplib::Server server;
+    server.new_task_queue = [] { return new httplib::ThreadPool(most_connections); };
+    server.set_read_timeout(patience);
+    server.set_write_timeout(patience);
+    server.set_keep_alive_max_count(1);
+    server.set_payload_max_length(0);
+    // A page of another site whose name leads to 127.0.0.1 asks under its own name (DNS rebinding).
+    server.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+        if (is_own_name(request.get_header_value("Host"))) return httplib::Server::HandlerResponse::Unhandled;
+        response.status = 403;
+        response.set_content("the Host header names another machine than this one\n", "text/plain");
+        return httplib::Server::HandlerResponse::Handled;
+    });
     server.Get("/metrics", [&](const httplib::Request&, httplib::Response& response) {
         const std::lock_guard lock(reading);
         while (telemetry.poll() && !telemetry.at_end()) {

@@ -28,6 +28,8 @@ Result<int> runs(bool as_json) {
     const auto all = list_runs();
     if (!as_json && all.empty())
         say(fmt::format("no runs in {} yet: `plimsoll train` starts one\n", runs_folder().string()));
+    std::size_t name_width = 0;
+    for (const RunFolder& run : all) name_width = std::max(name_width, shown_width(printable(run.name())));
     for (const RunFolder& run : all) {
         const auto state = run.state();
         const std::string status(state ? name_of(state->status) : "damaged");
@@ -42,7 +44,7 @@ Result<int> runs(bool as_json) {
             list.push_back(std::move(entry));
             continue;
         }
-        std::string line = fitted(run.name(), std::max<std::size_t>(38, run.name().size())) + "  " + fitted(status, 9);
+        std::string line = fitted(printable(run.name()), name_width) + "  " + fitted(status, 9);
         if (state) {
             const double end = state->ended > 0 ? state->ended : wall_clock();
             const bool over = state->status >= RunStatus::Finished;
@@ -51,13 +53,10 @@ Result<int> runs(bool as_json) {
             line += fmt::format("{}  {}  {}", fitted(local_time(state->started), 16), fitted(took, 12, true),
                                 state->world_size == 1 ? "1 rank" : fmt::format("{} ranks", state->world_size));
         }
-        if (!reason.empty()) {
-            const auto room = static_cast<std::size_t>(std::max(terminal_size().columns, 100)) - 4;
-            line += "\n    " + fitted(printable(reason), std::min(room, shown_width(printable(reason))));
-        }
+        if (!reason.empty()) line += "\n    " + printable(reason);
         say(line + "\n");
     }
-    if (as_json) say(list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    if (as_json) say_json(list);
     return 0;
 }
 

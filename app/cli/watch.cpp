@@ -64,7 +64,7 @@ Result<int> print_json(const WatchArguments& arguments, const RunTelemetry& tele
                 {"reason", state ? state->reason : state.error().message},
                 {"units", std::move(units)},
                 {"series", std::move(series_json)}};
-    say(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    say_json(out, /*one_line=*/true);
     return 0;
 }
 
@@ -76,27 +76,29 @@ void read_all(RunTelemetry& telemetry) {
 
 void print_view(const RunTelemetry& telemetry, const Result<RunState>& state, std::int64_t steps, TerminalSize size,
                 const char* line_end) {
-    for (const std::string& line : watch_view(telemetry, state, steps, size)) say(line + line_end);
+    for (const std::string& line : watch_view(telemetry, state, steps, size)) {
+        say_exactly(without_escapes(line) + line_end);
+    }
     std::fflush(stdout);
 }
 
 /// Redraws on the terminal's second screen, so that the first one is unchanged afterwards.
 void follow_on_screen(RunTelemetry& telemetry, std::int64_t steps) {
     count_interrupts();
-    say("\x1b[?1049h\x1b[?25l");
+    say_exactly("\x1b[?1049h\x1b[?25l");
     auto state = telemetry.run().state();
     while (interrupts == 0) {
         const bool last = over(state);
         telemetry.poll();
-        say("\x1b[H");
+        say_exactly("\x1b[H");
         print_view(telemetry, state, steps, terminal_size(), "\x1b[K\n");
-        say("\x1b[J");
+        say_exactly("\x1b[J");
         std::fflush(stdout);
         if (last && telemetry.at_end()) break;
         ::usleep(250'000);
         state = telemetry.run().state();
     }
-    say("\x1b[?25h\x1b[?1049l");
+    say_exactly("\x1b[?25h\x1b[?1049l");
 }
 
 /// Without a terminal: a line a second at most.

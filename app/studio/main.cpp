@@ -10,6 +10,7 @@
 #include "app/studio/options.h"
 #include "app/studio/screenshots.h"
 #include "core/base/version.h"
+#include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_store.h"
 #include "ui/run/run_controls.h"
@@ -45,6 +46,13 @@ void quiet_about_the_platform(QtMsgType type, const QMessageLogContext& context,
 }
 
 int show_window(QApplication& app, const Options& options) {
+    // The window tells what is wrong with a plan; pictures of another plan than the named one help nobody.
+    if (!options.screenshot_dir.empty() && !options.plan.empty()) {
+        if (const auto plan = plimsoll::plan_from_argument(options.plan); !plan) {
+            fmt::print(stderr, "plimsoll-studio: {}\n", plan.error().message);
+            return plimsoll::exit_code(plan.error());
+        }
+    }
     plimsoll::ui::applyTheme(app, theme_of(options));
     plimsoll::ui::MainWindow window;
     window.begin(QString::fromStdString(options.plan));

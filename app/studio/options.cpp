@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/studio/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "core/base/version.h"
+#include "ui/window/navigation.h"
 
 namespace plimsoll::studio {
+
+namespace {
+
+std::vector<std::string> page_names() {
+    std::vector<std::string> names;
+    for (const QString& name : ui::pageNames()) names.push_back(name.toStdString());
+    return names;
+}
+
+}  // namespace
 
 Parsed parse_options(int argc, char** argv) {
     Options options;
@@ -14,10 +27,7 @@ Parsed parse_options(int argc, char** argv) {
     app.add_option("PLAN", options.plan, "A plan file, or a preset such as cpu-demo or llama-7b");
     app.add_option("--theme", options.theme, "light, dark or system")
         ->check(CLI::IsMember({"light", "dark", "system"}));
-    app.add_option("--page", options.page, "Page shown first")
-        ->check(CLI::IsMember({"model", "hardware", "layout", "pipeline", "planner", "memory", "recipe", "data",
-                               "watch", "export", "lessons"},
-                              CLI::ignore_case));
+    app.add_option("--page", options.page, "Page shown first")->check(CLI::IsMember(page_names(), CLI::ignore_case));
     app.add_option("--run", options.run, "A run to watch: its folder, or its name in the store");
     app.add_option("--screenshot-dir", options.screenshot_dir, "Write a picture of every page there and end");
     app.add_option("--width", options.width, "Width of the window on those pictures")->check(CLI::Range(320, 7680));
@@ -31,7 +41,9 @@ Parsed parse_options(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return {std::nullopt, app.exit(error) == 0 ? 0 : 2};
+        if (error.get_exit_code() == 0) return {std::nullopt, app.exit(error)};  // --help, --version
+        fmt::print(stderr, "plimsoll-studio: {}; `plimsoll-studio --help` shows the usage\n", error.what());
+        return {std::nullopt, 2};
     }
     return {options, 0};
 }

@@ -17,6 +17,7 @@
 #include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/ranks/rank_info.h"
+#include "core/engine/ranks/run_secret.h"
 #include "core/engine/train/trainer.h"
 #include "core/engine/weights/peft_weights.h"
 #include "core/plan/plan_io.h"
@@ -44,9 +45,14 @@ void on_stop_signal(int) { stop_requested = true; }
 }
 
 [[noreturn]] void train(const std::string& run, double timeout, const std::string& faults) {
-    const auto info = RankInfo::from_environment();
+    auto info = RankInfo::from_environment();
     if (!info) fail(0, info.error());
     plimsoll::worker::install_last_words(info->rank);
+    if (info->world_size > 1) {
+        auto secret = plimsoll::engine::run_secret(plimsoll::RunLayout(run).secret(), info->rank, timeout);
+        if (!secret) fail(info->rank, secret.error());
+        info->secret = *std::move(secret);
+    }
     std::signal(SIGTERM, &on_stop_signal);
     std::signal(SIGINT, &on_stop_signal);
     plimsoll::engine::install_memory_counter();

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include "core/base/beside.h"
 #include "core/base/fd.h"
 
 namespace plimsoll {
@@ -83,15 +83,14 @@ Result<void> write_file_atomic(const fs::path& path, std::string_view contents) 
         return bad_input("cannot write {}: it is {}; give the name of a file", path.string(),
                          S_ISDIR(old.st_mode) ? "a folder" : "not a regular file");
     }
-    static std::atomic<unsigned> written{0};
-    const fs::path beside = target.string() + fmt::format(".{}-{}.tmp", ::getpid(), written++);
+    PLIMSOLL_TRY(auto made, make_beside(target));
+    Fd& fd = made.fd;
+    const fs::path& beside = made.path;
     const auto fail = [&](int error) {
         ::unlink(beside.c_str());
         return bad_input("cannot write {}: {}; choose another place or free some room", path.string(),
                          errno_text(error));
     };
-    Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (fd.get() < 0) return fail(errno);
     if (replaces && ::fchmod(fd.get(), old.st_mode & 07777U) != 0) return fail(errno);
     std::size_t done = 0;
     while (done < contents.size()) {

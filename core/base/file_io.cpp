@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/beside.h"
+
 namespace plimsoll {
 
 namespace fs = std::filesystem;
@@ -32,10 +34,8 @@ Result<FileWriter> FileWriter::create(const fs::path& path) {
     if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
         return bad_input("cannot write {}: it is not a regular file; give the name of a file", path.string());
     }
-    fs::path beside = path.string() + fmt::format(".{}.tmp", ::getpid());
-    Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (file.get() < 0) return cannot_write(path, errno);
-    return FileWriter(path, std::move(beside), std::move(file));
+    PLIMSOLL_TRY(auto made, make_beside(path));
+    return FileWriter(path, std::move(made.path), std::move(made.fd));
 }
 
 FileWriter::FileWriter(FileWriter&& other) noexcept

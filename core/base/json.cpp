@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/json.h"
 
-#include <functional>
-#include <set>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/file.h"
@@ -11,8 +11,8 @@ namespace plimsoll {
 
 namespace {
 
-constexpr int max_depth = 100;
-constexpr std::size_t max_keys = 20'000;
+constexpr std::size_t max_depth = 100;
+constexpr std::size_t max_keys = 2'000'000;
 
 struct Refused {
     std::string reason;
@@ -36,48 +36,6 @@ Position position_of(std::string_view text, std::size_t byte) {
     return at;
 }
 
-/// The parser's own recursion must not be what finds out that a document is nested too deep.
-bool too_deep(std::string_view text) {
-    int depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            if (c == '"') in_string = false;
-            continue;
-        }
-        if (c == '"') in_string = true;
-        if (c == '{' || c == '[') ++depth;
-        if (c == '}' || c == ']') --depth;
-        if (depth > max_depth) return true;
-    }
-    return false;
-}
-
-/// Sees the keys as they are parsed: the parser itself would let the last of two equal keys win, and its search
-/// for a key takes time in proportion to the keys that are there.
-class KeyWatch {
-public:
-    bool operator()(int, Json::parse_event_t event, Json& value) {
-        using Event = Json::parse_event_t;
-        if (event == Event::object_start) keys_.emplace_back();
-        if (event == Event::object_end) keys_.pop_back();
-        if (event == Event::key) add(value.get_ref<const std::string&>());
-        return true;
-    }
-
-private:
-    void add(const std::string& key) {
-        if (!keys_.back().insert(key).second) {
-            throw Refused{fmt::format("the key {} stands twice in one object; keep one", shown(Json(key)))};
-        }
-        if (keys_.back().size() > max_keys) throw Refused{fmt::format("an object has more than {} keys", max_keys)};
-    }
-
-    std::vector<std::set<std::string>> keys_;
-};
-
 /// "[json.exception.out_of_range.406] number overflow …" -> "number overflow …".
 std::string without_tag(std::string text) {
     if (const auto tag = text.find("] "); tag != std::string::npos) text = text.substr(tag + 2);
@@ -89,6 +47,71 @@ std::string as_utf8(const std::string& text) {
     return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
+/// Builds the document as it is parsed. The parser's own builder would let the last of two equal keys win, and it
+/// searches the object for each new key, which takes time in proportion to the square of the keys.
+class DocumentBuilder : public nlohmann::json_sax<Json> {
+public:
+    Json take() { return std::move(root_); }
+
+    bool null() override { return put(nullptr); }
+    bool boolean(bool value) override { return put(value); }
+    bool number_integer(number_integer_t value) override { return put(value); }
+    bool number_unsigned(number_unsigned_t value) override { return put(value); }
+    bool number_float(number_float_t value, const string_t&) override { return put(value); }
+    bool string(string_t& value) override { return put(std::move(value)); }
+    bool binary(binary_t&) override { return false; }
+
+    bool start_object(std::size_t) override { return begin(Json::object()); }
+    bool key(string_t& name) override {
+        if (!open_.back().keys.insert(name).second)
+            throw Refused{fmt::format("the key {} stands twice in one object; keep one", shown(Json(name)))};
+        if (++keys_ > max_keys) throw Refused{fmt::format("there are more than {} keys", max_keys)};
+        key_ = std::move(name);
+        return true;
+    }
+    bool end_object() override { return end(); }
+    bool start_array(std::size_t) override { return begin(Json::array()); }
+    bool end_array() override { return end(); }
+
+    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+        if (const auto* at = dynamic_cast<const Json::parse_error*>(&error)) throw *at;
+        throw Refused{"not valid JSON: " + as_utf8(without_tag(error.what()))};
+    }
+
+private:
+    struct Open {
+        Json* value;
+        std::unordered_set<std::string> keys;
+    };
+
+    Json* add(Json value) {
+        if (open_.empty()) return &(root_ = std::move(value));
+        Json& parent = *open_.back().value;
+        if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
+        // Appended as to the vector that it is: key() has looked for the key already.
+        std::vector<std::pair<const std::string, Json>>& members = parent.get_ref<Json::object_t&>();
+        return &members.emplace_back(std::move(key_), std::move(value)).second;
+    }
+    bool put(Json value) {
+        add(std::move(value));
+        return true;
+    }
+    bool begin(Json empty) {
+        if (open_.size() == max_depth) throw Refused{fmt::format("nested deeper than {} levels", max_depth)};
+        open_.push_back({add(std::move(empty)), {}});
+        return true;
+    }
+    bool end() {
+        open_.pop_back();
+        return true;
+    }
+
+    Json root_;
+    std::vector<Open> open_;
+    std::string key_;
+    std::size_t keys_ = 0;
+};
+
 }  // namespace
 
 KeptJson::KeptJson() : KeptJson(Json::object()) {}
@@ -96,10 +119,10 @@ KeptJson::KeptJson() : KeptJson(Json::object()) {}
 KeptJson::KeptJson(Json json) : json_(std::make_shared<const Json>(std::move(json))) {}
 
 Result<Json> parse_json(std::string_view text, const std::string& what) {
-    if (too_deep(text)) return bad_input("{}: nested deeper than {} levels", what, max_depth);
     try {
-        KeyWatch watch;
-        return Json::parse(text.begin(), text.end(), std::ref(watch));
+        DocumentBuilder builder;
+        Json::sax_parse(text.begin(), text.end(), &builder);
+        return builder.take();
     } catch (const Refused& refused) {
         return bad_input("{}: {}", what, refused.reason);
     } catch (const Json::parse_error& error) {
@@ -107,8 +130,6 @@ Result<Json> parse_json(std::string_view text, const std::string& what) {
         std::string reason = without_tag(error.what());
         if (const auto cut = reason.find(": "); cut != std::string::npos) reason = reason.substr(cut + 2);
         return bad_input("{}, line {}, column {}: not valid JSON: {}", what, at.line, at.column, as_utf8(reason));
-    } catch (const Json::exception& error) {
-        return bad_input("{}: not valid JSON: {}", what, as_utf8(without_tag(error.what())));
     }
 }
 

@@ -78,6 +78,9 @@ private:
             const auto at = static_cast<std::uint64_t>(*begin), bytes = static_cast<std::uint64_t>(*length);
             if (at > size || bytes > size - at)
                 return damaged("{} would have {} bytes from byte {} of {}, which has {}", *fqn, bytes, at, *path, size);
+            // Each piece is an archive of its own, which is parsed where it is read.
+            if (std::uint64_t& taken = taken_[std::string(*path)]; (taken += bytes) > size)
+                return damaged("pieces of {} lie upon each other", *path);
             auto stored = std::make_shared<StoredBytes>();
             *stored = {folder_ / *path, at, bytes};
             const auto offset = pickle_.find(entries[i], "offset");
@@ -136,8 +139,8 @@ private:
 
     /// TensorProperties' state is a tuple that the dtype leads.
     std::string_view dtype_in(PickleId properties) const {
-        const auto& state = pickle_[properties].state;
-        const auto parts = state ? pickle_.elements(*state) : std::span<const PickleId>();
+        const PickleId state = pickle_[properties].state;
+        const auto parts = state != PickleNode::no_state ? pickle_.elements(state) : std::span<const PickleId>();
         return !parts.empty() && pickle_[parts[0]].kind == PickleNode::Kind::Global ? pickle_[parts[0]].text
                                                                                     : std::string_view();
     }
@@ -168,14 +171,15 @@ private:
     const Pickle& pickle_;
     std::map<std::string, std::uint64_t, std::less<>> sizes_;
     std::unordered_map<std::string, Pieces> pieces_;
+    std::map<std::string, std::uint64_t> taken_;  ///< bytes of each file
     StoredCheckpoint checkpoint_;
 };
 
 }  // namespace
 
 Result<StoredCheckpoint> open_distributed(const fs::path& folder) {
-    PLIMSOLL_TRY(const auto text, read_file(folder / ".metadata", largest_metadata));
-    PLIMSOLL_TRY(const auto pickle, Pickle::parse(text, (folder / ".metadata").string()));
+    PLIMSOLL_TRY(auto text, read_file(folder / ".metadata", largest_metadata));
+    PLIMSOLL_TRY(const auto pickle, Pickle::parse(std::move(text), (folder / ".metadata").string()));
     return DistributedReader(folder, pickle).read();
 }
 

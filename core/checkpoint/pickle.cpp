@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_map>
+#include <map>
 
 namespace plimsoll {
 
@@ -83,8 +83,11 @@ class PickleReader {
 public:
     using Kind = PickleNode::Kind;
 
-    PickleReader(std::string_view bytes, const std::string& what, std::size_t most_values)
-        : bytes_(bytes), what_(what), most_values_(most_values) {}
+    PickleReader(std::string bytes, const std::string& what, Bytes budget)
+        : what_(what), budget_(budget > 0 ? budget : pickle_budget(bytes.size())) {
+        pickle_.bytes_ = std::make_unique<const std::string>(std::move(bytes));
+        bytes_ = *pickle_.bytes_;
+    }
 
     Pickle read() {
         while (true) {
@@ -127,20 +130,44 @@ private:
         return text;
     }
 
+    /// Counts memory that lasts; what a vector keeps for its growth is counted with it.
+    void spend(std::size_t bytes) {
+        spent_ += static_cast<Bytes>(bytes);
+        if (spent_ > budget_)
+            refuse("the values of the pickle take more than {} of memory; it is damaged, or made to fill the memory",
+                   format_bytes(budget_));
+    }
+    void push_id(PickleId id) {
+        spend(2 * sizeof(PickleId));
+        stack_.push_back(id);
+    }
+
     PickleId add(PickleNode node) {
-        if (pickle_.nodes_.size() >= most_values_) refuse("the pickle has more than {} values", most_values_);
+        spend(sizeof(PickleNode) + 2 * sizeof(PickleId) * node.items.size());
         pickle_.nodes_.push_back(std::move(node));
         return static_cast<PickleId>(pickle_.nodes_.size() - 1);
     }
-    void push(PickleNode node) { stack_.push_back(add(std::move(node))); }
+    void push(PickleNode node) { push_id(add(std::move(node))); }
     void push(Kind kind) {
         PickleNode node;
         node.kind = kind;
         push(std::move(node));
     }
-    void push_integer(std::int64_t value, Kind kind = Kind::Int) {
+    /// Values that nothing can change and that are alike are one value.
+    void push_shared(Kind kind, std::int64_t value = 0) {
+        const auto [at, made] = shared_.try_emplace({kind, value}, 0);
+        if (made) {
+            PickleNode node;
+            node.kind = kind;
+            node.integer = value;
+            at->second = add(std::move(node));
+        }
+        push_id(at->second);
+    }
+    void push_integer(std::int64_t value) {
+        if (value >= -1 && value <= 65'535) return push_shared(Kind::Int, value);
         PickleNode node;
-        node.kind = kind;
+        node.kind = Kind::Int;
         node.integer = value;
         push(std::move(node));
     }
@@ -189,14 +216,22 @@ private:
         PickleNode& node = pickle_.nodes_[top()];
         if (node.kind != container && node.kind != Kind::Call) refuse("the pickle is damaged: it fills no container");
         if (in_pairs && items.size() % 2 != 0) refuse("the pickle is damaged: a key has no value");
+        spend(2 * sizeof(PickleId) * items.size());
         node.items.insert(node.items.end(), items.begin(), items.end());
     }
 
-    void remember(std::uint64_t place) { memo_[place] = top(); }
+    void remember(std::uint64_t place) {
+        if (place >= memo_.size()) {
+            spend(2 * sizeof(PickleId) * (place + 1 - memo_.size()));
+            memo_.resize(place + 1, nothing_kept);
+        }
+        if (memo_[place] == nothing_kept) ++remembered_;
+        memo_[place] = top();
+    }
     void recall(std::uint64_t place) {
-        const auto found = memo_.find(place);
-        if (found == memo_.end()) refuse("the pickle is damaged: it recalls value {}, which it never kept", place);
-        stack_.push_back(found->second);
+        if (place >= memo_.size() || memo_[place] == nothing_kept)
+            refuse("the pickle is damaged: it recalls value {}, which it never kept", place);
+        push_id(memo_[place]);
     }
 
     void push_long(std::uint64_t size) {
@@ -208,7 +243,9 @@ private:
     }
 
     void push_global(std::string_view module, std::string_view name) {
-        push_text(fmt::format("{}.{}", module, name), Kind::Global);
+        const std::string& whole = pickle_.names_.emplace_back(fmt::format("{}.{}", module, name));
+        spend(sizeof(std::string) + whole.size());
+        push_text(whole, Kind::Global);
     }
 
     void build() {
@@ -222,24 +259,28 @@ private:
     bool step_value(Op op);
     bool step_container(Op op);
 
+    static constexpr PickleId nothing_kept = ~PickleId{0};
+
     std::string_view bytes_;
     const std::string& what_;
-    std::size_t most_values_;
+    Bytes budget_, spent_ = 0;
     std::size_t at_ = 0;
     Pickle pickle_;
     std::vector<PickleId> stack_;
     std::vector<std::size_t> marks_;
-    std::unordered_map<std::uint64_t, PickleId> memo_;
+    std::vector<PickleId> memo_;    ///< by place; picklers number the places without gaps
+    std::uint64_t remembered_ = 0;  ///< places that hold a value
+    std::map<std::pair<Kind, std::int64_t>, PickleId> shared_;
 };
 
 bool PickleReader::step_value(Op op) {
     switch (op) {
         case Op::None:
-            push(Kind::None);
+            push_shared(Kind::None);
             return true;
         case Op::True:
         case Op::False:
-            push_integer(op == Op::True ? 1 : 0, Kind::Bool);
+            push_shared(Kind::Bool, op == Op::True ? 1 : 0);
             return true;
         case Op::BinInt:
             push_integer(number<std::int32_t>());
@@ -294,7 +335,7 @@ bool PickleReader::step_value(Op op) {
             const PickleNode& module = pickle_.nodes_[pop()];
             if (name.kind != Kind::Text || module.kind != Kind::Text)
                 refuse("the pickle is damaged: a name is no text");
-            push_global(std::string(module.text), std::string(name.text));
+            push_global(module.text, name.text);
             return true;
         }
         default:
@@ -305,7 +346,7 @@ bool PickleReader::step_value(Op op) {
 bool PickleReader::step_container(Op op) {
     switch (op) {
         case Op::EmptyTuple:
-            push(Kind::Tuple);
+            push_shared(Kind::Tuple);
             return true;
         case Op::EmptyList:
             push(Kind::List);
@@ -378,6 +419,7 @@ void PickleReader::step(Op op) {
             }
             return;
         case Op::Mark:
+            spend(2 * sizeof(std::size_t));
             marks_.push_back(stack_.size());
             return;
         case Op::Pop:
@@ -391,7 +433,7 @@ void PickleReader::step(Op op) {
             pop_mark();
             return;
         case Op::Dup:
-            stack_.push_back(top());
+            push_id(top());
             return;
         case Op::BinPersistentId:
             push_items({pop()}, Kind::Persistent);
@@ -424,7 +466,7 @@ void PickleReader::step(Op op) {
             remember(number<std::uint32_t>());
             return;
         case Op::Memoize:
-            remember(memo_.size());
+            remember(remembered_);
             return;
         default:
             refuse("{:#04x} is no operation of pickle protocols 2 to {}; the file is damaged, or of another kind",
@@ -432,9 +474,9 @@ void PickleReader::step(Op op) {
     }
 }
 
-Result<Pickle> Pickle::parse(std::string_view bytes, const std::string& what, std::size_t most_values) {
+Result<Pickle> Pickle::parse(std::string bytes, const std::string& what, Bytes budget) {
     try {
-        return PickleReader(bytes, what, most_values).read();
+        return PickleReader(std::move(bytes), what, budget).read();
     } catch (const PickleRefused& refused) {
         return tl::unexpected(refused.error);
     }
@@ -445,8 +487,8 @@ std::span<const PickleId> Pickle::entries(PickleId id) const {
     if (node.kind == PickleNode::Kind::Dict) return node.items;
     if (node.kind != PickleNode::Kind::Call) return {};
     if (!node.items.empty() && node.items.size() % 2 == 0) return node.items;
-    if (!node.state) return {};
-    const PickleNode& state = nodes_[*node.state];
+    if (node.state == PickleNode::no_state) return {};
+    const PickleNode& state = nodes_[node.state];
     return state.kind == PickleNode::Kind::Dict ? std::span<const PickleId>(state.items) : std::span<const PickleId>();
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/units.h"
 
 namespace plimsoll {
 
@@ -34,25 +37,28 @@ struct PickleNode {
         Call,        ///< callable(arguments), then state set on it and items appended to it (or keys and values set)
         Persistent,  ///< items has one value: the id by which the writer named something outside the pickle
     };
+    static constexpr PickleId no_state = ~PickleId{0};
     Kind kind = Kind::None;
-    PickleId callable = 0, arguments = 0;
-    std::optional<PickleId> state = {};
-    std::int64_t integer = 0;
-    double real = 0;
-    std::string text = {};
+    PickleId callable = 0, arguments = 0, state = no_state;
+    union {
+        std::int64_t integer = 0;
+        double real;
+    };
+    std::string_view text = {};  ///< lies in the Pickle
     std::vector<PickleId> items = {};
 };
+static_assert(sizeof(PickleNode) == 64, "metadata of 1,000 tensors on 1,000 ranks have some 27 million values");
 
-/// Metadata of 1,000 tensors on 1,000 ranks have some 27 million values, of about 90 bytes each.
-inline constexpr std::size_t most_pickle_values = 32'000'000;
+/// What the values of a pickle may take beside its own bytes: operations of one byte make values of 64, but no tool
+/// writes a pickle of nothing else.
+constexpr Bytes pickle_budget(std::size_t bytes) { return 64 * MiB + 40 * static_cast<Bytes>(bytes); }
 
 /// A pickle's values. Values may contain each other in circles, so code that walks through them has to count.
 class Pickle {
 public:
     /// Reads protocols 2 to 5, without buffers outside the pickle and registered extensions. Errors name `what` and the
-    /// byte. Nesting costs no stack, and the number of values and memo entries is bounded by the bytes of the pickle.
-    static Result<Pickle> parse(std::string_view bytes, const std::string& what,
-                                std::size_t most_values = most_pickle_values);
+    /// byte. Nesting costs no stack; a pickle that would take more memory than `budget` (0: pickle_budget()) is refused.
+    static Result<Pickle> parse(std::string bytes, const std::string& what, Bytes budget = 0);
 
     PickleId root() const { return root_; }
     const PickleNode& operator[](PickleId id) const { return nodes_[id]; }
@@ -73,7 +79,9 @@ public:
 
 private:
     friend class PickleReader;
-    std::vector<PickleNode> nodes_;
+    std::unique_ptr<const std::string> bytes_;
+    std::deque<std::string> names_;  ///< of globals, which the pickle has in two parts
+    std::deque<PickleNode> nodes_;   ///< not a vector, whose growth would take the memory twice
     PickleId root_ = 0;
 };
 

@@ -71,8 +71,13 @@ std::optional<CheckpointPlace> in_folder(const fs::path& folder) {
 /// What a compiled, wrapped or checkpointed module puts into the names of its parameters.
 std::string without_wrappers(std::string name) {
     for (const std::string_view wrapper : {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."}) {
-        for (auto at = name.find(wrapper); at != std::string::npos; at = name.find(wrapper, at))
-            name.erase(at, wrapper.size());
+        std::string rest;
+        std::size_t from = 0;
+        for (auto at = name.find(wrapper); at != std::string::npos; at = name.find(wrapper, from)) {
+            rest.append(name, from, at - from);
+            from = at + wrapper.size();
+        }
+        if (from > 0) name = rest.append(name, from);
     }
     return name;
 }

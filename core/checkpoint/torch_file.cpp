@@ -111,8 +111,8 @@ Result<TorchFile> TorchFile::open(const std::filesystem::path& path, std::uint64
         return bad_input("{} is a zip archive without data.pkl; what torch.save wrote is needed{}", what,
                          torch.records_.contains("constants.pkl") ? ", not TorchScript" : "");
     }
-    PLIMSOLL_TRY(const auto text, read_record(*data->second, largest_pickle, what));
-    PLIMSOLL_TRY(auto pickle, Pickle::parse(text, what));
+    PLIMSOLL_TRY(auto text, read_record(*data->second, largest_pickle, what));
+    PLIMSOLL_TRY(auto pickle, Pickle::parse(std::move(text), what));
     torch.pickle_ = std::move(pickle);
     return torch;
 }
@@ -129,7 +129,7 @@ Result<TorchFile::Storage> TorchFile::storage(PickleId persistent, const std::st
         pickle_[id[1]].kind != PickleNode::Kind::Global)
         return damaged();
     Storage storage;
-    const std::string& kind = pickle_[id[1]].text;
+    const std::string_view kind = pickle_[id[1]].text;
     const auto known =
         std::find_if(dtypes.begin(), dtypes.end(), [&](const TorchDtype& each) { return each.storage == kind; });
     if (known != dtypes.end()) {
@@ -165,7 +165,7 @@ Result<std::optional<StoredTensor>> TorchFile::tensor(PickleId value, const std:
         // (rebuild, type, its arguments, attributes)
         const auto outer = arguments_of(value);
         const bool whole = outer.size() >= 3 && pickle_[outer[0]].kind == PickleNode::Kind::Global;
-        const std::string rebuild = whole ? pickle_[outer[0]].text : "";
+        const std::string_view rebuild = whole ? pickle_[outer[0]].text : "";
         third_form = rebuild == "torch._utils._rebuild_tensor_v3";
         if (!third_form && rebuild != "torch._utils._rebuild_tensor_v2")
             return refuse("is of a class that cannot be read");
@@ -220,7 +220,7 @@ Result<std::vector<StoredTensor>> TorchFile::tensors(PickleId dict) const {
             const bool numbered = key.kind == PickleNode::Kind::Int;
             if (key.kind != PickleNode::Kind::Text && !numbered) continue;
             if (!valid_utf8(key.text)) return bad_input("{}: the name of a tensor is not UTF-8 text", path_.string());
-            std::string name = at.prefix + (numbered ? fmt::format("{}", key.integer) : key.text);
+            std::string name = at.prefix + (numbered ? fmt::format("{}", key.integer) : std::string(key.text));
             letters += name.size();
             PLIMSOLL_TRY(auto each, tensor(entries[i + 1], name));
             if (each)

@@ -20,7 +20,7 @@ constexpr std::uint64_t local_size = 30, central_size = 46, end_size = 22, end64
 constexpr std::uint64_t longest_comment = 65'535;
 constexpr std::uint32_t elsewhere32 = 0xFFFFFFFF;  ///< the number stands in the zip64 record
 constexpr std::uint16_t zip64_field = 0x0001;
-constexpr std::uint64_t largest_directory = 256 * MiB;
+constexpr std::uint64_t largest_directory = 64 * MiB;  ///< some 600,000 entries
 
 template <class Number>
 Number number_at(std::string_view bytes, std::size_t at) {
@@ -119,6 +119,7 @@ Result<std::vector<ZipEntry>> read_zip_directory(const FileReader& file, std::ui
 
     std::vector<ZipEntry> entries;
     std::string_view rest = text;
+    std::uint64_t in_all = 0;  // of headers and contents, none of which lies upon another
     for (std::uint64_t i = 0; i < found.entries; ++i) {
         if (rest.size() < central_size || number_at<std::uint32_t>(rest, 0) != central_mark)
             return archive.damaged(fmt::format("entry {} of its directory is missing", i));
@@ -142,6 +143,8 @@ Result<std::vector<ZipEntry>> read_zip_directory(const FileReader& file, std::ui
         if (number_at<std::uint32_t>(local, 0) != local_mark) return archive.damaged("an entry has no header");
         at += local_size + number_at<std::uint16_t>(local, 26) + number_at<std::uint16_t>(local, 28);
         if (at > bytes || entry.bytes > bytes - at) return archive.damaged("an entry ends behind its end");
+        in_all += local_size + entry.bytes;
+        if (in_all > bytes) return archive.damaged("its entries lie upon each other");
         entry.begin = begin + at;
         entries.push_back(std::move(entry));
     }

@@ -16,6 +16,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/random_text.h"
 #include "core/base/json.h"
 #include "core/plan/plan_io.h"
 #include "core/run/detached.h"
@@ -97,6 +98,9 @@ private:
     }
 
     bool start_store() {
+        auto secret = random_text(32);
+        if (!secret) return fail(secret.error().message);
+        secret_ = *std::move(secret);
         auto started = StoreProcess::start(worker_, run_.layout().store_log());
         if (!started) return fail(started.error().message);
         store_ = std::move(*started);
@@ -123,6 +127,7 @@ private:
                                {"MASTER_ADDR", "127.0.0.1"},
                                {"MASTER_PORT", std::to_string(port_)},
                                {"PLIMSOLL_RUN", run_.path().string()},
+                               {"PLIMSOLL_SECRET", secret_},
                                {"OMP_NUM_THREADS", std::to_string(std::max<std::int64_t>(plan_.training.threads, 1))}};
         options.out = options.err = log->fd.get();
         auto started = Process::start(options);
@@ -291,6 +296,7 @@ private:
     RunState state_;
     std::optional<StoreProcess> store_;
     int port_ = 0;
+    std::string secret_;  ///< of this start: without it nobody takes part
     std::vector<Worker> workers_;
     int ended_ = 0;
     int was_running_ = 0;

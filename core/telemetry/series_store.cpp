@@ -2,6 +2,8 @@
 #include "core/telemetry/series_store.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 namespace plimsoll {
 
@@ -10,6 +12,9 @@ namespace {
 std::uint64_t end_of(const std::vector<Pyramid>& branches) {
     return branches.back().size() == 0 ? 0 : branches.back().step(branches.back().size() - 1);
 }
+
+/// A time that is no number, as in a damaged file, counts as the earliest.
+bool earlier(const Event& a, const Event& b) { return std::isnan(a.time) ? !std::isnan(b.time) : a.time < b.time; }
 
 }  // namespace
 
@@ -33,13 +38,31 @@ void SeriesStore::apply(const TelemetryBatch& batch, int rank) {
         if (added) of_rank_[rank].push_back(full_name);
         for (const Point& point : points) entry->second.append(point);
     }
-    for (const Event& event : batch.events) {
-        // Files of several ranks interleave: nearly always the new event is the latest.
-        auto at = events_.end();
-        while (at != events_.begin() && std::prev(at)->time > event.time) --at;
-        event_ranks_.insert(event_ranks_.begin() + (at - events_.begin()), rank);
-        events_.insert(at, event);
+    add_events(batch.events, rank);
+}
+
+/// Files of several ranks interleave: nearly always the new events are the latest. Otherwise those behind the first new
+/// one are merged with them, once a batch.
+void SeriesStore::add_events(std::vector<Event> events, int rank) {
+    if (events.empty()) return;
+    std::stable_sort(events.begin(), events.end(), earlier);
+    const auto behind = std::upper_bound(events_.begin(), events_.end(), events.front(), earlier);
+    const auto first = behind - events_.begin();
+    const std::vector<Event> later(std::make_move_iterator(behind), std::make_move_iterator(events_.end()));
+    const std::vector<int> later_ranks(event_ranks_.begin() + first, event_ranks_.end());
+    events_.resize(static_cast<std::size_t>(first));
+    event_ranks_.resize(static_cast<std::size_t>(first));
+    std::size_t old = 0;
+    for (Event& event : events) {
+        for (; old < later.size() && !earlier(event, later[old]); ++old) {
+            events_.push_back(later[old]);
+            event_ranks_.push_back(later_ranks[old]);
+        }
+        events_.push_back(std::move(event));
+        event_ranks_.push_back(rank);
     }
+    events_.insert(events_.end(), later.begin() + static_cast<std::ptrdiff_t>(old), later.end());
+    event_ranks_.insert(event_ranks_.end(), later_ranks.begin() + static_cast<std::ptrdiff_t>(old), later_ranks.end());
 }
 
 void SeriesStore::cut(int rank, std::uint64_t step) {
@@ -59,11 +82,14 @@ void SeriesStore::forget(int rank) {
         branches_.erase(name);
     }
     of_rank_.erase(rank);
-    for (std::size_t i = events_.size(); i-- > 0;) {
-        if (event_ranks_[i] != rank) continue;
-        events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(i));
-        event_ranks_.erase(event_ranks_.begin() + static_cast<std::ptrdiff_t>(i));
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        if (event_ranks_[i] == rank) continue;
+        if (kept != i) events_[kept] = std::move(events_[i]);
+        event_ranks_[kept++] = event_ranks_[i];
     }
+    events_.resize(kept);
+    event_ranks_.resize(kept);
 }
 
 const Pyramid* SeriesStore::find(const std::string& name) const {

@@ -36,6 +36,7 @@ public:
 private:
     void forget(int rank);
     void cut(int rank, std::uint64_t step);
+    void add_events(std::vector<Event> events, int rank);
 
     std::map<std::string, Pyramid> series_;
     std::map<std::string, std::vector<Pyramid>> branches_;

@@ -30,7 +30,9 @@ struct PeakRow {
 
 /// Rows of a table with the columns of Megatron-LM's golden peaks (peak_alloc_bytes and the program's own flags) or of
 /// published peaks (model, layers, hidden, …, peak, unit, metric). Other columns of the first kind are Megatron-LM's
-/// flags as well: world-size, moe-ffn-hidden-size, … Errors name the line and the column.
+/// flags as well: world-size, moe-ffn-hidden-size, … Of the second kind a column `framework` (megatron, torchtitan, hf-trainer)
+/// names whose memory was measured; without it the source tells. Without a column `kind` all rows are measured. Errors name the line
+/// and the column.
 Result<std::vector<PeakRow>> read_peak_rows(const CsvTable& table);
 
 /// Memory of the card that a text names ("H100 96GB HBM2e", "GB200 (184.3 GiB)", "dev_dgx_a100"); 0: unknown.

@@ -14,6 +14,9 @@
 namespace plimsoll {
 namespace {
 
+/// Whose memory is worked out from the sizes in a row, without a plan.
+constexpr std::string_view frameworks_of_rows = "megatron, torchtitan or hf-trainer";
+
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// The first whole number in a cell ("16384 (default 4h)", "max 1304 (1044 for phi)", "local batch 32"), or nothing.
@@ -287,7 +290,7 @@ Result<PeakRow> published_row(const CsvTable& table, std::size_t row) {
 
     PeakRow peak;
     peak.name = fmt::format("{} {}", cells.text("id"), model);
-    peak.kind = cells.text("kind");
+    peak.kind = table.has("kind") ? cells.text("kind") : "measured";
     peak.confidence = cells.text("confidence");
     const auto size = unit_bytes(cells.text("unit"));
     if (!size) return bad_input("line {}: unit is \"{}\"; it must be B, MiB, GiB or GB", row + 2, cells.text("unit"));
@@ -310,7 +313,18 @@ Result<PeakRow> published_row(const CsvTable& table, std::size_t row) {
     work.numerics.attention = contains(cells.text("attention"), "eager") ? Attention::Eager : Attention::Flash;
     read_layout(cells, work);
     read_recompute(cells, work);
-    if (contains(source, "torchtitan")) {
+    const auto& named = cells.text("framework");
+    const auto framework = find_framework(named);
+    if (!named.empty() && framework != Framework::Megatron && framework != Framework::TorchTitan &&
+        framework != Framework::HfTrainer)
+        return bad_input("line {}: framework is \"{}\"; it must be {}", row + 2, named, frameworks_of_rows);
+    if (framework == Framework::HfTrainer) {
+        read_trainer(cells, peak);
+    } else if (framework == Framework::Megatron) {
+        peak.framework = Framework::Megatron;
+        peak.scope = RankScope::Fullest;
+        if (contains(cells.text("sharding"), "ZeRO")) work.layout.zero_stage = 1;
+    } else if (framework || contains(source, "torchtitan")) {
         read_torchtitan(cells, peak);
     } else if (contains(source, "transformers") || contains(source, "LitGPT") || contains(source, "torchtune")) {
         work.selective_ops = false;
@@ -319,7 +333,8 @@ Result<PeakRow> published_row(const CsvTable& table, std::size_t row) {
         peak.framework = Framework::Megatron;
         peak.unknown = "taken down from memory: to be read again in the paper first";
     } else {
-        peak.unknown = "the source's framework has no profile";
+        peak.unknown =
+            fmt::format("the row does not say its framework: add a column \"framework\" with {}", frameworks_of_rows);
     }
     if (work.model.num_layers <= 0 || work.model.hidden_size <= 0 || work.model.vocab_size <= 0 || work.sequence <= 0)
         peak.unknown = "the row does not say layers, hidden, vocab or seq";

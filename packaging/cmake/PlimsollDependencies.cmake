@@ -26,6 +26,13 @@ endif()
 # LibTorch: libtorch_cpu and libc10 only, so that the programs start on a machine without CUDA.
 # find_package(Torch) is not used: it pulls in every CUDA library of the wheel and probes for nvcc.
 if(PLIMSOLL_ENGINE)
+  # Seals what the ranks tell one another through the store.
+  find_path(PLIMSOLL_SODIUM_INCLUDE sodium.h REQUIRED)
+  find_library(PLIMSOLL_SODIUM sodium REQUIRED)
+  add_library(plimsoll_sodium INTERFACE)
+  add_library(plimsoll::sodium ALIAS plimsoll_sodium)
+  target_include_directories(plimsoll_sodium SYSTEM INTERFACE "${PLIMSOLL_SODIUM_INCLUDE}")
+  target_link_libraries(plimsoll_sodium INTERFACE "${PLIMSOLL_SODIUM}")
   set(PLIMSOLL_TORCH_DIR "" CACHE PATH "The wheel's torch folder (holds include/ and lib/)")
   if(NOT PLIMSOLL_TORCH_DIR)
     file(GLOB torch_dirs "${CMAKE_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/torch")

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/beside.h"
 #include "core/base/file.h"
+#include "core/base/file_io.h"
 #include "core/base/json.h"
 
 namespace plimsoll {
@@ -134,6 +136,28 @@ TEST_F(Files, ALinkKeepsPointingAndItsTargetIsReplaced) {
     ASSERT_TRUE(write_file_atomic(folder_ / "link", "new"));
     EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
     EXPECT_EQ(contents(folder_ / "target"), "new");
+}
+
+TEST_F(Files, NobodyCanMakeTheTemporaryFileFirst) {
+    // Names that others could know: by the process's number and a count from 0.
+    std::ofstream(folder_ / "victim") << "precious";
+    for (int count = 0; count < 10; ++count) {
+        fs::create_hard_link(folder_ / "victim", folder_ / fmt::format("plan.json.{}-{}.tmp", ::getpid(), count));
+    }
+    fs::create_hard_link(folder_ / "victim", folder_ / fmt::format("plan.json.{}.tmp", ::getpid()));
+    EXPECT_TRUE(write_file_atomic(folder_ / "plan.json", "new"));
+    EXPECT_EQ(contents(folder_ / "victim"), "precious");
+    auto writer = FileWriter::create(folder_ / "plan.json");
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE(writer->write("newer", 5));
+    ASSERT_TRUE(writer->finish());
+    EXPECT_EQ(contents(folder_ / "victim"), "precious");
+    EXPECT_EQ(contents(folder_ / "plan.json"), "newer");
+
+    const auto one = make_beside(folder_ / "plan.json"), other = make_beside(folder_ / "plan.json", 0600);
+    ASSERT_TRUE(one && other);
+    EXPECT_NE(one->path, other->path);
+    EXPECT_EQ(fs::status(other->path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Files, AnExistingFileKeepsItsPermissions) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "tests/support/growth.h"
 
 namespace plimsoll {
 namespace {
@@ -54,11 +55,29 @@ TEST(ParseJson, NestingIsLimitedToAHundred) {
     EXPECT_EQ(error_of("\"\\\"" + std::string(200, '[') + "\""), "no error") << "an escaped quote does not end text";
 }
 
-TEST(ParseJson, AnObjectOfCountlessKeysIsRefused) {
+std::string object_of(std::size_t keys) {
     std::string text = "{";
-    for (int i = 0; i <= 20'000; ++i) text += fmt::format("\"{}\":0,", i);
+    for (std::size_t i = 0; i < keys; ++i) text += fmt::format("\"layers.{}.weight\":\"file\",", i);
     text.back() = '}';
-    EXPECT_EQ(error_of(text), "plan.json: an object has more than 20000 keys");
+    return text;
+}
+
+TEST(ParseJson, ObjectsOfManyKeysAreReadInTimeThatGrowsWithThem) {
+    // The weight map of a routed model of 671B parameters has some 92,000 keys.
+    const auto json = parse_json(object_of(100'000), "index.json");
+    ASSERT_TRUE(json) << json.error().message;
+    EXPECT_EQ(json->size(), 100'000U);
+    EXPECT_EQ(json->back(), "file");
+    EXPECT_LT(growth<std::string>(25'000, object_of, [](const std::string& text) { (void)parse_json(text, "x"); }),
+              quadratic_growth);
+    EXPECT_LT(growth<std::string>(
+                  100'000, [](std::size_t size) { return std::string(size, '['); },
+                  [](const std::string& text) { (void)parse_json(text, "x"); }),
+              quadratic_growth);
+}
+
+TEST(ParseJson, CountlessKeysAreRefused) {
+    EXPECT_EQ(error_of(object_of(2'000'001)), "plan.json: there are more than 2000000 keys");
 }
 
 TEST(ParseJson, NumbersThatADoubleCannotHoldAreRefused) {

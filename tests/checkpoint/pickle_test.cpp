@@ -112,11 +112,30 @@ TEST(PickleTest, DamageIsASentence) {
     expect_refused(bytes_of("\x95\xff\xff\xff\xff\xff\xff\xff\xff."), "a frame has");
 }
 
-TEST(PickleTest, TooManyValuesAreRefused) {
-    EXPECT_TRUE(Pickle::parse(")).", "a.pkl", 2));
-    const auto pickle = Pickle::parse("))).", "a.pkl", 2);
-    ASSERT_FALSE(pickle);
-    EXPECT_THAT(pickle.error().message, HasSubstr("more than 2 values"));
+TEST(PickleTest, MemoryIsBoundedByTheSizeOfThePickle) {
+    // Each operation of one byte; the budget of such a small pickle is that of a large one.
+    for (const char op : {'}', ']', '\x8f', '(', '2'}) {
+        const std::string bytes = "N" + std::string(100'000, op);
+        const auto pickle = Pickle::parse(bytes, "a.pkl", 500'000);
+        ASSERT_FALSE(pickle) << op;
+        EXPECT_THAT(pickle.error().message, HasSubstr("take more than 488 KiB of memory")) << op;
+    }
+    // Values that are alike are one.
+    EXPECT_TRUE(Pickle::parse("(" + std::string(10'000, 'N') + "t.", "a.pkl", 500'000));
+    // A place far beyond what was kept.
+    const auto sparse = Pickle::parse("Nr" + bytes_of("\xff\xff\xff\x7f") + ".", "a.pkl");
+    ASSERT_FALSE(sparse);
+    EXPECT_THAT(sparse.error().message, HasSubstr("of memory"));
+}
+
+TEST(PickleTest, AValueThatIsKeptAgainCountsOnce) {
+    // pickle.loads(b"\x80\x04K\x01q\x000K\x02q\x000K\x03\x940h\x01."): place 0 twice, so that MEMOIZE takes place 1
+    const Pickle pickle =
+        parsed(bytes_of("\x80\x04K\x01q\x00"
+                        "0K\x02q\x00"
+                        "0K\x03\x94"
+                        "0h\x01."));
+    EXPECT_EQ(pickle.integer(pickle.root()), 3);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "tests/fuzz/mutate.h"
+#include "tests/support/growth.h"
 #include "tests/support/some_torch_file.h"
 
 namespace plimsoll {
@@ -232,6 +233,12 @@ TEST_F(StoredCheckpointTest, ChunksThatDoNotFitAreRefused) {
     refuse([](auto& chunks) { chunks[1].offset = INT64_MAX; }, "bytes from byte");
     refuse([](auto& chunks) { chunks[1].offset = -1; }, "a place is not whole");
     refuse([](auto& chunks) { chunks.pop_back(); }, "4 of the 8 values");
+    refuse(
+        [](auto& chunks) {
+            chunks[1].offset = chunks[0].offset;
+            chunks.push_back(chunks[1]);
+        },
+        "pieces of __0_0.distcp lie upon each other");
     refuse([](auto& chunks) { chunks[1].offsets = {1, 0}; }, "two parts of tensor w overlap");
     refuse([](auto& chunks) { chunks[1].offsets = {3, 0}; }, "lies outside of it");
     refuse([](auto& chunks) { chunks[1].offsets = {INT64_MAX, 0}; }, "lies outside of it");
@@ -296,6 +303,22 @@ TEST_F(StoredCheckpointTest, OneStorageUnderAThousandNamesIsRefused) {
     const auto weights = model_weights(*checkpoint, "embed_tokens.weight", {"model", "embed_tokens", "layers"});
     ASSERT_FALSE(weights);
     EXPECT_THAT(weights.error().message, HasSubstr("share storage"));
+}
+
+TEST_F(StoredCheckpointTest, ANameOfNothingButWrappersIsCutInTimeThatGrowsWithIt) {
+    const auto prepare = [&](std::size_t size) {
+        std::string name;
+        while (name.size() < size) name += "_orig_mod.";
+        PickleText text;
+        text.op("}(").text(name + "embed_tokens.weight").tensor({"0", 0, {2}, {1}});
+        return *open_checkpoint(put(torch_archive(text.op("u").done(), {floats(2)}).bytes()));
+    };
+    const auto names = [](const StoredCheckpoint& checkpoint) {
+        return model_weights(checkpoint, "embed_tokens.weight", {"embed_tokens"});
+    };
+    EXPECT_EQ(names(prepare(1000))->front().name, "embed_tokens.weight");
+    EXPECT_LT(growth<StoredCheckpoint>(100'000, prepare, [&](const StoredCheckpoint& each) { (void)names(each); }),
+              quadratic_growth);
 }
 
 /// Damage at random; under the sanitizers (packaging/test --sanitize) nothing may be read or written outside.

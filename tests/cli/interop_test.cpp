@@ -129,6 +129,14 @@ TEST_F(InteropTest, RecordsAreServedOnLoopback) {
     answer = client.Get("/metrics");
     EXPECT_THAT(answer->body, ::testing::ContainsRegex("plimsoll_loss\\{.*\\} 2.25")) << "read afresh";
     EXPECT_EQ(client.Get("/other")->status, 404);
+    const int port = std::stoi(said.substr(host.size()));
+    for (const std::string own : {"127.0.0.1", "localhost", "[::1]"})
+        EXPECT_EQ(client.Get("/metrics", {{"Host", fmt::format("{}:{}", own, port)}})->status, 200) << own;
+    for (const char* foreign : {"evil.example", "evil.example:9464", "127.0.0.1.evil.example", "localhost.evil:80"}) {
+        const auto refused = client.Get("/metrics", {{"Host", foreign}});
+        EXPECT_EQ(refused->status, 403) << foreign;
+        EXPECT_EQ(refused->body.find("plimsoll_loss"), std::string::npos);
+    }
     ::kill(process.pid(), SIGINT);
     EXPECT_EQ(ended(process).code, 0);
     expect_refused({"records", path("run"), "--listen", "70000"}, "a port from 1 to 65535");

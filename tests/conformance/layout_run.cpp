@@ -130,15 +130,17 @@ LayoutRun train(const Plan& plan, Collectives& world, Rank& rank, int steps, con
         if (measured) model.sizes().measure_noise(true);
         const StepLosses losses =
             value_of(pipeline.step([&](std::int64_t k) { return micro_batch(plan, first, k, d); }, {}));
-        torch::Tensor loss = torch::zeros({2}, torch::kFloat64);
+        torch::Tensor loss = torch::zeros({3}, torch::kFloat64);
         const auto parts = static_cast<double>(plan.layout.accumulation * plan.layout.dp * plan.layout.cp);
         if (mesh->tensor().rank() == 0) {
             if (losses.loss.defined()) loss[0] += losses.loss / parts;
             loss[1] += losses.z / parts;
         }
+        loss[2] += losses.router / parts;
         must(world.all_reduce_sum(loss)->wait());
         run.losses.push_back(loss[0].item<double>());
         run.z_losses.push_back(loss[1].item<double>());
+        run.router_losses.push_back(loss[2].item<double>());
         if (measured) run.noise.push_back(value_of(model.sizes().noise_samples(1)));
         model.sizes().measure_noise(false);
         run.overlapped_buckets = model.parameters().overlapped_buckets();
@@ -218,6 +220,7 @@ void expect_same_training(const LayoutRun& run, const LayoutRun& one, const std:
     for (std::size_t i = 0; i < one.losses.size(); ++i) {
         EXPECT_NEAR(run.losses[i], one.losses[i], 1e-5) << what;
         EXPECT_NEAR(run.z_losses[i], one.z_losses[i], 1e-5) << what;
+        EXPECT_NEAR(run.router_losses[i], one.router_losses[i], 1e-6) << what;
     }
     EXPECT_NEAR(run.grad_norms.front() / one.grad_norms.front(), 1, 1e-6) << what;
     EXPECT_LT(largest_difference(run.weights, one.weights), 1e-4) << what;
@@ -252,6 +255,7 @@ std::string on_ranks(int world_size, Seconds timeout, const std::function<void(C
     for (int rank = 0; rank < world_size; ++rank) {
         threads.emplace_back([&, rank] {
             RankInfo info;
+            info.secret = "of this test";
             info.rank = info.local_rank = rank;
             info.world_size = world_size;
             info.master_port = store.port();

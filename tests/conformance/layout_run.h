@@ -13,9 +13,10 @@
 namespace plimsoll::engine {
 
 struct LayoutRun {
-    std::vector<double> losses;      ///< mean over the global batch, a step
-    std::vector<double> grad_norms;  ///< before clipping
-    std::vector<double> z_losses;    ///< mean over the global batch, a step
+    std::vector<double> losses;         ///< mean over the global batch, a step
+    std::vector<double> grad_norms;     ///< before clipping
+    std::vector<double> z_losses;       ///< mean over the global batch, a step
+    std::vector<double> router_losses;  ///< likewise
     /// Squared norms of the gradients of a part of the batch and of all of it, of steps that are measured.
     std::vector<std::pair<NormSample, NormSample>> noise;
     std::map<std::string, torch::Tensor> gradients;  ///< whole, of the first step

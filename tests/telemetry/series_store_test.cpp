@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/telemetry/writer.h"
+#include "tests/support/growth.h"
 #include "tests/support/temp_folder.h"
 
 namespace plimsoll {
@@ -70,6 +74,37 @@ TEST(SeriesStore, ReplacedFileTakesItsOldPointsAndEventsAway) {
     EXPECT_EQ(store.find(series::loss), nullptr);
     EXPECT_EQ(store.find("loss@1")->size(), 1U);
     EXPECT_EQ(store.events().size(), 1U);
+}
+
+TelemetryBatch falling(std::size_t events) {
+    TelemetryBatch batch;
+    for (std::size_t i = 0; i < events; ++i)
+        batch.events.push_back({i, static_cast<double>(events - i), EventKind::Checkpoint, "", {}});
+    return batch;
+}
+
+TEST(SeriesStore, EventsOfAnyOrderAreSortedInTimeThatGrowsWithThem) {
+    SeriesStore store;
+    store.apply(falling(1000), 0);
+    store.apply(falling(1000), 1);
+    ASSERT_EQ(store.events().size(), 2000U);
+    EXPECT_TRUE(std::is_sorted(store.events().begin(), store.events().end(),
+                               [](const Event& a, const Event& b) { return a.time < b.time; }));
+    EXPECT_EQ(store.events()[0].step, 999U);
+    EXPECT_LT(growth<TelemetryBatch>(20'000, falling, [](const TelemetryBatch& batch) { SeriesStore().apply(batch); }),
+              quadratic_growth);
+}
+
+TEST(SeriesStore, ATimeThatIsNoNumberComesFirst) {
+    SeriesStore store;
+    TelemetryBatch batch;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double time : {3.0, nan, 1.0, nan, 2.0})
+        batch.events.push_back({static_cast<std::uint64_t>(batch.events.size()), time, EventKind::Stop, "", {}});
+    store.apply(batch);
+    std::string steps;
+    for (const Event& event : store.events()) steps += std::to_string(event.step);
+    EXPECT_EQ(steps, "13240");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/common/text_table.h"
+#include "ui/common/escaped_text.h"
 
 #include <QFont>
 #include <QGuiApplication>
@@ -58,7 +59,7 @@ QVariant TextTable::data(const QModelIndex& index, int role) const {
         case Qt::DisplayRole:
             return row.cells.value(index.column());
         case Qt::ToolTipRole:
-            return row.tip.isEmpty() ? QVariant(row.cells.value(index.column())) : QVariant(row.tip);
+            return row.tip.isEmpty() ? QVariant(plainTip(row.cells.value(index.column()))) : QVariant(row.tip);
         case Qt::AccessibleTextRole:
             return QStringLiteral("%1: %2").arg(headers_.value(index.column()), row.cells.value(index.column()));
         case Qt::TextAlignmentRole:

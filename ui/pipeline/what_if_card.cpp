@@ -6,6 +6,7 @@
 
 #include "ui/pipeline/pipeline_model.h"
 #include "ui/widgets/combo_box.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/slider_row.h"
 #include "ui/widgets/switch.h"
 
@@ -28,7 +29,7 @@ WhatIfCard::WhatIfCard(PipelineModel* model, QWidget* parent)
         model_->tryOut(tried);
     });
     auto* row = new QHBoxLayout;
-    auto* label = new QLabel(tr("Schedule"), this);
+    auto* label = new PlainLabel(tr("Schedule"), this);
     label->setBuddy(schedule_);
     row->addWidget(label, 1);
     row->addWidget(schedule_);
@@ -68,7 +69,7 @@ void WhatIfCard::addTimes() {
         model_->tryOut(tried);
     });
     auto* row = new QHBoxLayout;
-    auto* label = new QLabel(tr("The plan's own times"), this);
+    auto* label = new PlainLabel(tr("The plan's own times"), this);
     label->setBuddy(plan_times_);
     row->addWidget(label, 1);
     row->addWidget(plan_times_);

@@ -15,6 +15,7 @@
 #include "ui/widgets/card.h"
 #include "ui/widgets/fact_table.h"
 #include "ui/widgets/field_row.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -62,7 +63,7 @@ void DataPage::makeChoice(QVBoxLayout* column) {
     column->addWidget(card);
 
     auto* facts = new Card(tr("What it holds"), this);
-    problem_ = new QLabel(facts);
+    problem_ = new PlainLabel(facts);
     problem_->setWordWrap(true);
     problem_->setProperty("tone", "bad");
     auto* table = new FactTable(tr("Facts of the text"), facts);

@@ -6,6 +6,7 @@
 
 #include "ui/plan/plan_model.h"
 #include "ui/plan/plan_tables.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
@@ -40,14 +41,14 @@ void RulesView::refresh() {
         }
         const QStringList headers = ruleHeaders();
         for (int column = Name; column <= OffBy; ++column) {
-            auto* header = new QLabel(headers.value(column), this);
+            auto* header = new PlainLabel(headers.value(column), this);
             header->setProperty("tone", "muted");
             header->setAlignment((column == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
             grid_->addWidget(header, 0, column);
         }
         for (int i = 0; i < rules.size(); ++i) {
             for (int column = Name; column <= OffBy; ++column) {
-                auto* label = column == Name ? new WrapLabel(this) : new QLabel(this);
+                auto* label = column == Name ? new WrapLabel(this) : new PlainLabel(this);
                 label->setTextFormat(Qt::PlainText);
                 label->setAlignment((column == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignTop);
                 grid_->addWidget(label, 1 + 2 * i, column);

@@ -7,6 +7,7 @@
 #include <QLocale>
 
 #include "core/planner/layout_text.h"
+#include "ui/common/escaped_text.h"
 #include "ui/common/separated_text.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/waterline_data.h"
@@ -146,7 +147,8 @@ QVariant CandidateTable::data(const QModelIndex& index, int role) const {
             if (column == Peak && usable_ > 0) return tr("%1 usable").arg(partOf(row.candidate.peak, usable_));
             if (column == Front && row.candidate.on_front)
                 return tr("No layout is better in memory, time and GPUs together");
-            return row.present ? tr("%1: the plan's layout").arg(wordsOf(row.candidate)) : wordsOf(row.candidate);
+            return plainTip(row.present ? tr("%1: the plan's layout").arg(wordsOf(row.candidate))
+                                        : wordsOf(row.candidate));
         case Qt::TextAlignmentRole:
             return QVariant(Qt::Alignment((column == Words   ? Qt::AlignLeft
                                            : column == Front ? Qt::AlignHCenter

@@ -10,6 +10,7 @@
 #include "ui/waterline/waterline_data.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/combo_box.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/switch.h"
 #include "ui/widgets/wrap_label.h"
 
@@ -27,7 +28,7 @@ WrapLabel* problemLabel(QWidget* parent) {
 }
 
 void addRow(const QString& name, QWidget* editor, Card* card) {
-    auto* label = new QLabel(name, card);
+    auto* label = new PlainLabel(name, card);
     label->setBuddy(editor);
     label->setToolTip(editor->toolTip());
     auto* row = new QHBoxLayout;
@@ -56,7 +57,7 @@ PlannerForm::PlannerForm(PlannerModel* model, QWidget* parent)
       model_(model),
       objective_(new ComboBox(this)),
       fewer_(new Switch(this)),
-      sequence_(new QLabel(this)),
+      sequence_(new PlainLabel(this)),
       set_problem_(problemLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -118,7 +119,7 @@ void PlannerForm::addField(PlannerField field, Card* card) {
 }
 
 void PlannerForm::addSet(PlannerSet set, Card* card) {
-    auto* name = new QLabel(plannerSetName(set), card);
+    auto* name = new PlainLabel(plannerSetName(set), card);
     name->setProperty("tone", "muted");
     card->body()->addWidget(name);
     auto* grid = new QGridLayout;

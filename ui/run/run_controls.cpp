@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QMenu>
 
+#include "ui/common/escaped_text.h"
 #include "ui/run/run_model.h"
 #include "ui/run/run_starter.h"
 
@@ -67,7 +68,7 @@ void RunControls::refresh() {
     stop_->setEnabled(!stopping);
     stop_->setText(stopping ? tr("Stopping…") : tr("Stop after this step"));
     stop_->setAccessibleName(stop_->text());
-    stop_->setToolTip(tr("Ends %1 after its current step, with a checkpoint").arg(run_->runName()));
+    stop_->setToolTip(plainTip(tr("Ends %1 after its current step, with a checkpoint").arg(run_->runName())));
 }
 
 }  // namespace plimsoll::ui

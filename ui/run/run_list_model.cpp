@@ -5,6 +5,7 @@
 #include <QLocale>
 
 #include "core/run/run_store.h"
+#include "ui/common/escaped_text.h"
 #include "ui/run/run_words.h"
 
 namespace plimsoll::ui {
@@ -88,7 +89,7 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
         case NameRole:
             return row.name;
         case Qt::ToolTipRole:
-            return row.path;
+            return plainTip(row.path);
         case Qt::AccessibleTextRole:
             return tr("%1, %2").arg(row.name, statusText(row));
         case PathRole:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/run/watch_notice.h"
+#include "ui/widgets/plain_label.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -10,7 +11,7 @@
 namespace plimsoll::ui {
 
 WatchNotice::WatchNotice(QWidget* parent)
-    : QFrame(parent), text_(new QLabel(this)), bar_(new QProgressBar(this)), button_(new QPushButton(this)) {
+    : QFrame(parent), text_(new PlainLabel(this)), bar_(new QProgressBar(this)), button_(new QPushButton(this)) {
     setObjectName(QStringLiteral("Banner"));
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);

@@ -23,6 +23,7 @@
 #include "ui/run/watch_notice.h"
 #include "ui/run/watch_side.h"
 #include "ui/widgets/combo_box.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -45,7 +46,7 @@ WatchPage::WatchPage(RunModel* model, QWidget* parent)
       axis_(new StepAxis(this)),
       runs_(new RunListModel(runs_folder(), this)),
       picker_(new ComboBox(this)),
-      status_(new QLabel(this)),
+      status_(new PlainLabel(this)),
       progress_(new QLabel(this)),
       notice_(new WatchNotice(this)),
       whole_run_(new QPushButton(tr("Show the whole run"), this)),

@@ -20,6 +20,7 @@
 #include "ui/run/run_words.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/curve_view.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -37,7 +38,7 @@ WatchSide::WatchSide(RunModel* run, StepAxis* axis, QWidget* parent)
       memory_(new MeasuredBars(this)),
       range_card_(new Card(tr("Loss over learning rate"), this)),
       range_(new CurveView(tr("Loss over learning rate"), this)),
-      range_words_(new QLabel(this)) {
+      range_words_(new PlainLabel(this)) {
     auto* event_card = new Card(tr("Events"), this);
     view_->setModel(events_);
     view_->setItemDelegate(new EventDelegate(view_));

@@ -11,6 +11,7 @@
 #include "ui/waterline/waterline_data.h"
 #include "ui/widgets/fact_table.h"
 #include "ui/widgets/link_delegate.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/wrap_label.h"
 
 namespace plimsoll::ui {
@@ -20,7 +21,7 @@ namespace {
 constexpr int panelHeight = 252;
 
 QLabel* strongLabel(const QString& text, QWidget* parent) {
-    auto* label = new QLabel(text, parent);
+    auto* label = new PlainLabel(text, parent);
     label->setProperty("strong", true);
     return label;
 }

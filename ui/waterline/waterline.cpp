@@ -5,6 +5,7 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "ui/common/escaped_text.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/time_parts.h"
 #include "ui/widgets/combo_box.h"
@@ -124,7 +125,7 @@ void Waterline::refresh() {
     why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
     figures_->setText(figuresOf(numbers, model_->plan()));
     figures_->setVisible(!figures_->text().isEmpty());
-    figures_->setToolTip(numbers.step ? stepDetails(*numbers.step) : numbers.stepProblem);
+    figures_->setToolTip(numbers.step ? stepDetails(*numbers.step) : plainTip(numbers.stepProblem));
     states_->setText(
         QStringLiteral("%1 · %2").arg(sizesOf(numbers, model_->plan()), statesOf(*numbers.memory, model_->plan())));
 }

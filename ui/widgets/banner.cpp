@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/banner.h"
+#include "ui/widgets/plain_label.h"
 
 #include <QAccessible>
 #include <QHBoxLayout>
@@ -8,7 +9,7 @@
 
 namespace plimsoll::ui {
 
-Banner::Banner(QWidget* parent) : QFrame(parent), sentence_(new QLabel(this)), action_(new QPushButton(this)) {
+Banner::Banner(QWidget* parent) : QFrame(parent), sentence_(new PlainLabel(this)), action_(new QPushButton(this)) {
     setObjectName(QStringLiteral("Banner"));
     setAccessibleName(tr("Notice"));
     sentence_->setWordWrap(true);

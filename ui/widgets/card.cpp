@@ -3,12 +3,14 @@
 
 #include <QHBoxLayout>
 
+#include "ui/common/escaped_text.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/plain_label.h"
 
 namespace plimsoll::ui {
 
 Card::Card(const QString& title, QWidget* parent)
-    : QFrame(parent), title_(new QLabel(title, this)), fact_(new ElidedLabel(this)), value_(new QLabel(this)) {
+    : QFrame(parent), title_(new PlainLabel(title, this)), fact_(new ElidedLabel(this)), value_(new PlainLabel(this)) {
     setObjectName(QStringLiteral("Card"));
     setAccessibleName(title);
     setProperty("title", title);
@@ -38,7 +40,7 @@ Card::Card(const QString& title, QWidget* parent)
 
 void Card::setFact(const QString& fact) {
     fact_->setText(fact);
-    fact_->setToolTip(fact);
+    fact_->setToolTip(plainTip(fact));
     fact_->setVisible(!fact.isEmpty());
 }
 

@@ -7,9 +7,11 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "ui/common/escaped_text.h"
 #include "ui/common/field_use.h"
 #include "ui/plan/plan_model.h"
 #include "ui/widgets/combo_box.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/switch.h"
 
 namespace plimsoll::ui {
@@ -29,13 +31,13 @@ QStringList listedValues(const PlanField& field) {
 QString tipOf(const PlanField& field) {
     QString tip = field.help;
     if (!field.allowed.isEmpty()) tip += FieldRow::tr("\nAllowed: %1").arg(field.allowed);
-    return tip + QStringLiteral("\n") + field.key;
+    return plainTip(tip + QStringLiteral("\n") + field.key);
 }
 
 }  // namespace
 
 FieldRow::FieldRow(PlanModel* model, const QString& key, QWidget* parent)
-    : QWidget(parent), model_(model), problem_(new QLabel(this)) {
+    : QWidget(parent), model_(model), problem_(new PlainLabel(this)) {
     if (const PlanField* field = findPlanField(key)) field_ = *field;
     if (const QStringList values = listedValues(field_); !values.isEmpty())
         makeCombo(values, field_.titles.isEmpty() ? values : field_.titles);
@@ -49,7 +51,7 @@ FieldRow::FieldRow(PlanModel* model, const QString& key, QWidget* parent)
     editor_->setToolTip(tipOf(field_));
     editor_->installEventFilter(this);
 
-    auto* label = new QLabel(field_.label, this);
+    auto* label = new PlainLabel(field_.label, this);
     label->setBuddy(editor_);
     label->setToolTip(tipOf(field_));
     problem_->setProperty("tone", "bad");

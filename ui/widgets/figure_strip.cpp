@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/wrap_label.h"
 
@@ -26,8 +27,8 @@ void FigureStrip::setFigures(const QList<Figure>& figures) {
         auto* column = new QVBoxLayout(cell.holder);
         column->setContentsMargins(0, 0, 0, 0);
         column->setSpacing(1);
-        cell.name = new QLabel(cell.holder);
-        cell.value = new QLabel(cell.holder);
+        cell.name = new PlainLabel(cell.holder);
+        cell.value = new PlainLabel(cell.holder);
         cell.note = new WrapLabel(cell.holder);
         cell.name->setProperty("tone", "muted");
         cell.note->setProperty("tone", "muted");

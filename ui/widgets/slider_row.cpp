@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/slider_row.h"
+#include "ui/widgets/plain_label.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,8 +29,8 @@ protected:
 }  // namespace
 
 SliderRow::SliderRow(const QString& name, const QString& help, std::vector<double> stops, QWidget* parent)
-    : QWidget(parent), stops_(std::move(stops)), slider_(new QuietSlider(this)), shown_(new QLabel(this)) {
-    auto* label = new QLabel(name, this);
+    : QWidget(parent), stops_(std::move(stops)), slider_(new QuietSlider(this)), shown_(new PlainLabel(this)) {
+    auto* label = new PlainLabel(name, this);
     label->setBuddy(slider_);
     for (QWidget* widget : {static_cast<QWidget*>(label), static_cast<QWidget*>(slider_)}) widget->setToolTip(help);
     label->setFixedWidth(92);

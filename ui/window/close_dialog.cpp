@@ -8,6 +8,7 @@
 #include <QSettings>
 #include <QVBoxLayout>
 
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -29,9 +30,9 @@ CloseDialog::CloseDialog(const QString& runName, QWidget* parent)
       remember_(new QCheckBox(tr("Close without asking from now on"), this)) {
     setWindowTitle(tr("A run is under way"));
     setAccessibleName(windowTitle());
-    auto* head = new QLabel(tr("The run goes on without the window."), this);
+    auto* head = new PlainLabel(tr("The run goes on without the window."), this);
     head->setFont(uiFont(1, true));
-    auto* words = new QLabel(
+    auto* words = new PlainLabel(
         tr("%1 keeps training and recording. Open Plimsoll again to see it with its whole history.").arg(runName),
         this);
     words->setWordWrap(true);

@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
@@ -43,6 +44,12 @@ QString pageName(PageId page) {
 
 QString pageShortcut(PageId page) { return QString::fromLatin1(entries[static_cast<std::size_t>(page)].shortcut); }
 
+QStringList pageNames() {
+    QStringList names;
+    for (const Entry& entry : entries) names.append(QString::fromLatin1(entry.name).toLower());
+    return names;
+}
+
 std::optional<PageId> pageByName(const QString& name) {
     for (const Entry& entry : entries)
         if (name.compare(QLatin1String(entry.name), Qt::CaseInsensitive) == 0) return entry.page;
@@ -60,7 +67,7 @@ Navigation::Navigation(QWidget* parent) : QWidget(parent) {
     for (const Entry& entry : entries) {
         const int number = static_cast<int>(entry.page);
         if (entry.group) {
-            auto* group = new QLabel(QCoreApplication::translate("Navigation", entry.group), this);
+            auto* group = new PlainLabel(QCoreApplication::translate("Navigation", entry.group), this);
             QFont font = uiFont(-1.5);
             font.setLetterSpacing(QFont::AbsoluteSpacing, 0.8);
             group->setFont(font);

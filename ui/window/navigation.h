@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <QButtonGroup>
+#include <QStringList>
 #include <QWidget>
 
 namespace plimsoll::ui {
@@ -16,6 +17,8 @@ QString pageName(PageId page);
 /// Ctrl and a digit; the Planner has Ctrl+Shift+L and the Doctor Ctrl+Shift+D.
 QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
+/// The words that pageByName() knows, in the order of the pages.
+QStringList pageNames();
 std::optional<PageId> pageByName(const QString& name);
 
 class Navigation : public QWidget {

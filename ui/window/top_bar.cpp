@@ -6,19 +6,25 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include "ui/common/escaped_text.h"
 #include "ui/plan/plan_model.h"
 #include "ui/run/run_controls.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/search_field.h"
 #include "ui/widgets/theme.h"
 
 namespace plimsoll::ui {
 
 TopBar::TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* parent)
-    : QWidget(parent), model_(model), controls_(controls), summary_(new QLabel(this)), search_(new SearchField(this)) {
+    : QWidget(parent),
+      model_(model),
+      controls_(controls),
+      summary_(new PlainLabel(this)),
+      search_(new SearchField(this)) {
     setObjectName(QStringLiteral("TopBar"));
     setAttribute(Qt::WA_StyledBackground);
     setAccessibleName(tr("Top bar"));
-    auto* name = new QLabel(QStringLiteral("Plimsoll"), this);
+    auto* name = new PlainLabel(QStringLiteral("Plimsoll"), this);
     name->setFont(uiFont(1, true));
     summary_->setProperty("tone", "muted");
     summary_->setTextFormat(Qt::PlainText);
@@ -79,7 +85,7 @@ void TopBar::refresh() {
     if (!file.isEmpty()) text += QStringLiteral(" · ") + file + (model_->isModified() ? tr(", not saved") : QString());
     summary_->setText(text);
     summary_->setToolTip(model_->path().isEmpty() ? tr("Not saved to a file yet; the draft is kept by itself")
-                                                  : model_->path());
+                                                  : plainTip(model_->path()));
 }
 
 }  // namespace plimsoll::ui

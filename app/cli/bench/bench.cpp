@@ -56,7 +56,7 @@ Result<int> compare(const std::vector<Variant>& variants, const BenchArguments& 
     }
     PLIMSOLL_TRY(const auto all, measure(variants, arguments.rounds));
     if (arguments.json) {
-        say(bench_json(variants, all).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        say_json(bench_json(variants, all));
         return 0;
     }
     say(bench_table(variants, all));

@@ -105,7 +105,7 @@ Result<int> calibrate(const CalibrateArguments& arguments) {
         for (std::size_t i = 0; i < variants.size(); ++i)
             json["runs"].push_back(
                 {{"name", variants[i].name}, {"measured_seconds", seconds[i]}, {"predicted_seconds", predicted(i)}});
-        say(json.dump(2) + "\n");
+        say_json(json);
         return 0;
     }
     auto text = fmt::format("{:>10} {:>10} {:>8}  {}\n", "measured", "predicted", "error", "run");

@@ -235,7 +235,7 @@ Result<int> bench_depth(BenchDepthArguments& arguments) {
     }
     if (is_terminal(stderr)) show_progress("");
     if (arguments.json) {
-        say(depth_json(rows, arguments).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        say_json(depth_json(rows, arguments));
         return 0;
     }
     say(table(rows));

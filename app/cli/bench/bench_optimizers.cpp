@@ -194,7 +194,7 @@ Result<int> bench_optimizers(BenchOptimizersArguments& arguments) {
     }
     if (is_terminal(stderr)) show_progress("");
     if (arguments.json) {
-        say(optimizers_json(rows, arguments).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        say_json(optimizers_json(rows, arguments));
         return 0;
     }
     print(rows, arguments);

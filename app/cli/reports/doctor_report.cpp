@@ -12,7 +12,7 @@ namespace {
 // Of the 256-colour palette.
 constexpr int red = 160, amber = 172, blue = 32, green = 35, grey = 245;
 
-std::size_t width() { return static_cast<std::size_t>(std::max(terminal_size().columns, 80)); }
+std::size_t width() { return static_cast<std::size_t>(std::max(terminal_size().columns, 40)); }
 
 std::string mark(Severity severity) {
     const int colours[] = {red, amber, blue};

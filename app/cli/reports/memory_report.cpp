@@ -44,21 +44,34 @@ std::string bar(const RankMemory& stage, Bytes usable, Bytes full, std::size_t w
     return cells;
 }
 
+std::size_t term_width(const RankMemory& stage) {
+    std::size_t width = shown_width("in all");
+    for (const Term& term : stage.terms) width = std::max(width, shown_width(term.name));
+    return std::min<std::size_t>(width, 34);
+}
+
+/// The formula stands beside the bytes, or in a narrow terminal below them.
 std::string memory_table(const RankMemory& stage, std::size_t width, bool sources) {
+    constexpr std::size_t least_room = 26, below = 6;
     std::string out;
     for (const Term& term : stage.terms) {
         const auto category = static_cast<std::size_t>(term.category);
         const std::string mark =
             coloured(has_colours() ? "█" : std::string(1, letters[category]), category_colours[category]);
-        const std::string head =
-            fmt::format("  {} {} {}  ", mark, fitted(term.name, 34), fitted(format_bytes(term.bytes), 10, true));
-        const std::size_t indent = shown_width(head);
-        const std::size_t room = std::max(width, indent + 30) - indent;
-        std::string formula = wrapped(term.formula, room, 0);
+        const std::string head = fmt::format("  {} {} {}", mark, fitted(term.name, term_width(stage)),
+                                             fitted(format_bytes(term.bytes), 10, true));
+        const std::size_t beside = shown_width(head) + 2;
+        const bool narrow = beside + least_room > width;
+        const std::size_t indent = narrow ? below : beside;
+        std::string formula = wrapped(term.formula, std::max(width, indent + least_room) - indent, 0);
         for (std::size_t at = 0; (at = formula.find('\n', at)) != std::string::npos; at += indent) {
             formula.insert(++at, std::string(indent, ' '));
         }
-        out += head + formula + "\n";
+        out += head;
+        if (narrow) out += '\n';
+        out.append(narrow ? below : 2, ' ');
+        out += formula;
+        out += '\n';
         if (sources) out += std::string(6, ' ') + wrapped(term.source, width - 6, 6) + "\n";
     }
     return out;
@@ -111,7 +124,7 @@ std::string layout_line(const Plan& plan) {
 }
 
 std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool sources) {
-    const auto width = static_cast<std::size_t>(std::max(terminal_size().columns, 80));
+    const auto width = static_cast<std::size_t>(std::max(terminal_size().columns, 40));
     const std::string model = plan.model.name.empty() ? plan.model.preset : plan.model.name;
     std::string out = bold(fmt::format("{}: {} parameters ({})\n", model, format_count(estimate.parameters),
                                        format_short(static_cast<double>(estimate.parameters))));
@@ -130,7 +143,8 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
         const std::string name =
             last == i ? name_of(stage) : fmt::format("Stages {} to {}, each: {}", i, last, name_of(stage));
         out += fmt::format("\n{}\n{}", bold(name), memory_table(stage, width, sources));
-        out += fmt::format("    {} {}\n", fitted("in all", 34), fitted(format_bytes(stage.total()), 10, true));
+        out += fmt::format("    {} {}\n", fitted("in all", term_width(stage)),
+                           fitted(format_bytes(stage.total()), 10, true));
         out += "  " + bar(stage, estimate.usable, full, width - 4) + "\n";
         i = last;
     }

@@ -99,7 +99,7 @@ void Progress::show_events() {
     for (; events_shown_ < events.size(); ++events_shown_) {
         const Event& event = events[events_shown_];
         if (event.time < since_ || event.sentence.empty() || tells_the_end(event)) continue;
-        if (line_open_) say("\r\x1b[K");
+        if (line_open_) say_exactly("\r\x1b[K");
         line_open_ = false;
         say(event.kind == EventKind::Sample
                 ? fmt::format("sample after step {}: \"{}\"\n", event.step, printable(event.sentence))
@@ -110,7 +110,8 @@ void Progress::show_events() {
 
 void Progress::show_line(const std::string& text) {
     const auto width = static_cast<std::size_t>(terminal_size().columns) - 1;
-    say(fmt::format("\r{}\x1b[K", fitted(text, std::min(width, shown_width(text)))));
+    const std::string safe = without_escapes(text);
+    say_exactly(fmt::format("\r{}\x1b[K", fitted(safe, std::min(width, shown_width(safe)))));
     line_open_ = true;
     std::fflush(stdout);
 }

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 
 #include "core/base/file.h"
 
@@ -28,6 +31,56 @@ std::string without_middle(std::string text) {
     return text.substr(0, head) + " … " + text.substr(tail);
 }
 
+std::optional<int> columns_variable() {
+    const char* const text = std::getenv("COLUMNS");
+    int columns = 0;
+    if (text == nullptr || std::from_chars(text, text + std::strlen(text), columns).ec != std::errc()) return {};
+    return std::clamp(columns, 20, 500);
+}
+
+/// Where the part of a line begins that its broken rest stands under: behind the last gap of two spaces or more in the
+/// left half, or two spaces further in than the line.
+std::size_t hanging_indent(std::string_view line, std::size_t columns) {
+    const std::size_t lead = std::min(line.find_first_not_of(' '), line.size());
+    std::size_t indent = std::min(lead + 2, columns / 2), column = 0;
+    for (std::size_t i = 0; i < line.size() && column <= columns / 2; ++i) {
+        if (line[i] == '\x1b') {
+            i = std::min(line.find('m', i), line.size());
+            continue;
+        }
+        if (starts_character(line[i])) ++column;
+        if (i > lead + 1 && line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ') indent = column - 1;
+    }
+    return indent;
+}
+
+/// Breaks at the last space that fits; a word longer than a line stays whole.
+std::string broken_line(std::string_view line, std::size_t columns) {
+    const std::size_t indent = hanging_indent(line, columns);
+    std::string out;
+    std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+    out.append(start, ' ');
+    std::size_t column = start, pending = 0;  // spaces before the next word
+    while (start < line.size()) {
+        const std::size_t end = std::min(line.find(' ', start), line.size());
+        const std::string_view word = line.substr(start, end - start);
+        const std::size_t size = shown_width(word);
+        if (pending > 0 && column + pending + size > columns && column > indent) {
+            out += '\n';
+            out.append(indent, ' ');
+            column = indent;
+        } else {
+            out.append(pending, ' ');
+            column += pending;
+        }
+        out += word;
+        column += size;
+        start = std::min(line.find_first_not_of(' ', end), line.size());
+        pending = start - end;
+    }
+    return out;
+}
+
 }  // namespace
 
 bool is_terminal(std::FILE* stream) {
@@ -42,9 +95,13 @@ bool has_colours() {
 
 TerminalSize terminal_size() {
     winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
+        return {.columns = columns_variable().value_or(TerminalSize().columns)};
+    }
     return {std::clamp<int>(size.ws_col, 20, 500), std::clamp<int>(size.ws_row, 5, 300)};
 }
+
+bool knows_width() { return ::isatty(STDOUT_FILENO) == 1 || columns_variable(); }
 
 std::string coloured(std::string_view text, int colour) {
     return has_colours() ? fmt::format("\x1b[38;5;{}m{}\x1b[0m", colour, text) : std::string(text);
@@ -112,19 +169,42 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
     return out;
 }
 
-std::string printable(std::string_view text) {
+std::string laid_out(std::string_view text, std::size_t columns) {
     std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '\n' || c == '\t')
-            out += ' ';
-        else if (byte >= 0x20 && byte != 0x7f)
-            out += c;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const std::string_view line = text.substr(begin, end - begin);
+        out += shown_width(line) <= columns ? std::string(line) : broken_line(line, columns);
+        if (end < text.size()) out += '\n';
+        begin = end + 1;
     }
     return out;
 }
 
+std::string without_escapes(std::string_view text) {
+    std::string out;
+    std::size_t plain = 0;
+    for (std::size_t at = text.find('\x1b'); at != std::string_view::npos; at = text.find('\x1b', at + 1)) {
+        const std::size_t end = text.find_first_not_of("0123456789;", at + 2);
+        const bool style = text.substr(at + 1, 1) == "[" && end != std::string_view::npos && text[end] == 'm';
+        if (!style || !has_colours()) continue;
+        out += printable_lines(text.substr(plain, at - plain));
+        out += text.substr(at, end + 1 - at);
+        plain = end + 1;
+    }
+    return out + printable_lines(text.substr(plain));
+}
+
 void say(std::string_view text) {
+    const std::string safe = without_escapes(text);
+    say_exactly(knows_width() ? laid_out(safe, static_cast<std::size_t>(terminal_size().columns)) : safe);
+}
+
+void say_json(const Json& json, bool one_line) {
+    say_exactly(json.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void say_exactly(std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && write_error == 0) write_error = errno;
 }
 

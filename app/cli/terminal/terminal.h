@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/result.h"
 
 namespace plimsoll::cli {
@@ -13,7 +15,9 @@ namespace plimsoll::cli {
 /// Whether the stream is a terminal that takes escape sequences (and, for colours, NO_COLOR is not set).
 bool is_terminal(std::FILE* stream);
 bool has_colours();
-/// Columns and rows; 100 x 30 where there is no terminal.
+/// Whether standard output has a width: that of a terminal or of the variable COLUMNS.
+bool knows_width();
+/// Columns and rows; where there is no terminal, COLUMNS or 100, and 30.
 struct TerminalSize {
     int columns = 100;
     int rows = 30;
@@ -30,11 +34,19 @@ std::size_t shown_width(std::string_view text);
 std::string fitted(std::string_view text, std::size_t width, bool right = false);
 /// The text broken at spaces into lines of `width`, each but the first after `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
-/// Text from outside (a model's sample, a log) without control characters, so that it cannot steer the terminal.
-std::string printable(std::string_view text);
+/// The text with every line that is longer than `columns` broken at spaces. What follows a break stands under the last
+/// column of the line (after two spaces or more) in its left half, or two spaces further in than the line.
+std::string laid_out(std::string_view text, std::size_t columns);
+/// The text without anything that steers a terminal but colours and bold.
+std::string without_escapes(std::string_view text);
 
-/// Writes to standard output; an error (disk full) is remembered and reported by finish_output().
+/// Writes text for people to standard output: without_escapes(), and laid_out() where a terminal (or the variable COLUMNS)
+/// says how wide it is. An error (disk full) is remembered and reported by finish_output().
 void say(std::string_view text);
+/// Writes JSON, indented by two spaces, or on one line; bytes that are no UTF-8 become U+FFFD.
+void say_json(const Json& json, bool one_line = false);
+/// Writes the bytes of a file, or the escape sequences of a full-screen view, as they are.
+void say_exactly(std::string_view bytes);
 /// Writes one line to standard error, no longer than a few screens, whatever the sentence quotes.
 void warn(std::string_view sentence);
 /// Flushes standard output; an error when some output could not be written.

@@ -80,7 +80,10 @@ Result<int> validate_bubble(const ValidateArguments& arguments) {
                              rates.error().message);
         all.emplace_back(given, *std::move(rates));
     }
-    say(arguments.json ? bubble_json(all).dump(2) + "\n" : bubble_text(all));
+    if (arguments.json)
+        say_json(bubble_json(all));
+    else
+        say(bubble_text(all));
     return 0;
 }
 

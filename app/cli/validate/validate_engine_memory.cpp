@@ -186,7 +186,10 @@ Result<int> validate_engine_memory(const EngineMemoryArguments& arguments) {
             {variant.name, *std::max_element(one.step_peak.begin(), one.step_peak.end()), one.estimate, dry});
     }
     const Summary summary = summary_of(rows);
-    say(arguments.json ? engine_memory_json(rows, summary).dump(2) + "\n" : engine_memory_text(rows, summary));
+    if (arguments.json)
+        say_json(engine_memory_json(rows, summary));
+    else
+        say(engine_memory_text(rows, summary));
     return summary.dry_run_worst <= dry_run_limit && summary.closed_form_worst <= closed_form_limit ? 0 : 1;
 }
 

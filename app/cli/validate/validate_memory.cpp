@@ -42,14 +42,16 @@ Json peaks_json(const std::vector<PeakCheck>& checks, const PeakSummary& summary
         if (!check.cause.empty()) row["cause"] = check.cause;
         rows.push_back(std::move(row));
     }
+    // Without an estimate there is no error.
+    const auto known = [&](double value) { return summary.estimated > 0 ? Json(value) : Json(nullptr); };
     return {{"rows", rows},
             {"summary",
              {{"rows", summary.rows},
               {"estimated", summary.estimated},
-              {"mean_absolute_error", summary.mean_error},
-              {"median_absolute_error", summary.median_error},
+              {"mean_absolute_error", known(summary.mean_error)},
+              {"median_absolute_error", known(summary.median_error)},
               {"within_10_percent_of_all_rows", summary.within_10},
-              {"inside_interval", summary.inside},
+              {"inside_interval", known(summary.inside)},
               {"fits_but_exceeds_card", summary.over}}}};
 }
 
@@ -68,6 +70,9 @@ std::string peaks_text(const std::vector<PeakCheck>& checks, const PeakSummary& 
                                 check.row.name);
         text += check.cause.empty() ? "\n" : fmt::format("\n{:>14}{}\n", "", check.cause);
     }
+    if (summary.estimated == 0)
+        return text +
+               fmt::format("none of the {} rows could be estimated; the reason stands below each\n", summary.rows);
     text += fmt::format(
         "{} of {} rows estimated: mean absolute error {}, median {}; {} of all rows within 10 %; {} of the measured "
         "peaks lie in the interval; {} exceed a card that they were said to fit\n",
@@ -112,7 +117,7 @@ Result<int> validate_memory(ValidateMemoryArguments& arguments) {
     if (arguments.quantiles)
         say(quantiles_of(checks));
     else if (arguments.json)
-        say(peaks_json(checks, summary).dump(2) + "\n");
+        say_json(peaks_json(checks, summary));
     else
         say(peaks_text(checks, summary, arguments.only_misses));
     return 0;
@@ -124,7 +129,7 @@ void add_validate_memory(CLI::App& validate, Work& work) {
     CLI::App* memory = add_command(
         validate, "memory",
         "Estimates beside measured peaks of a CSV: Megatron-LM's flags and peak_alloc_bytes, or model, layers, hidden, "
-        "heads, ffn, vocab, seq, micro_batch, dp, tp, pp, …, peak, unit, metric, source");
+        "heads, ffn, vocab, seq, micro_batch, dp, tp, pp, …, peak, unit, metric, framework or source");
     const auto arguments = std::make_shared<ValidateMemoryArguments>();
     memory->add_option("FILE", arguments->file, "The CSV");
     memory

@@ -74,7 +74,10 @@ Result<int> validate_step_time(const ValidateStepTimeArguments& arguments) {
     const auto checks = check_steps(*rows, arguments.efficiency.empty() ? nullptr : &efficiency);
     if (!checks) return bad_input("{}: {}", name, checks.error().message);
     const auto summary = summarize(*checks);
-    say(arguments.json ? steps_json(*checks, summary).dump(2) + "\n" : steps_text(*checks, summary));
+    if (arguments.json)
+        say_json(steps_json(*checks, summary));
+    else
+        say(steps_text(*checks, summary));
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/engine/layers/ring_attention.h"
 #include "core/engine/layers/routing_log.h"
 #include "core/engine/layers/tensor_parallel.h"
 #include "core/engine/memory/host_values.h"
@@ -114,6 +115,30 @@ Tensor transposing_order(const Counts& counts, std::int64_t outer, std::int64_t 
     return torch::tensor(order, torch::kInt64).to(device);
 }
 
+/// Place of each choice in its expert's queue of the sequence, from 1: the choices of earlier tokens come first, those
+/// on other context-parallel ranks as well. chosen [batch, time, per token] -> [batch · time · per token].
+Tensor places_in_queue(const Tensor& chosen, std::int64_t experts, const ModelContext& context) {
+    const std::int64_t batch = chosen.size(0), ranks = context.cp(), pieces = ranks > 1 ? 2 : 1;
+    const Tensor hot = at::one_hot(chosen.reshape({batch, pieces, -1}), experts);
+    Tensor place = hot.cumsum(2);
+    if (ranks > 1) {
+        const Tensor counts = hot.sum(2).transpose(0, 1).contiguous();  // [pieces, batch, experts]
+        Tensor all = at::empty({ranks, pieces, batch, experts}, counts.options());
+        must(context.mesh->context().all_gather(all, counts)->wait());
+        // In the order of the sequence; before each piece lie the choices of all earlier ones.
+        Tensor ordered = at::empty({ranks * pieces, batch, experts}, counts.options());
+        for (int rank = 0; rank < static_cast<int>(ranks); ++rank) {
+            const auto held = context_pieces(rank, static_cast<int>(ranks));
+            for (std::size_t i = 0; i < held.size(); ++i)
+                ordered[held[i]].copy_(all[rank][static_cast<std::int64_t>(i)]);
+        }
+        const Tensor before = ordered.cumsum(0) - ordered;
+        const auto own = context_pieces(context.mesh->context().rank(), static_cast<int>(ranks));
+        place = place + at::stack({before[own[0]], before[own[1]]}, 1).unsqueeze(2);
+    }
+    return (place * hot).sum(-1).reshape(-1);
+}
+
 }  // namespace
 
 Expert::Expert(const ModelContext& context) {
@@ -165,7 +190,6 @@ MoeMlp::MoeMlp(const ModelContext& context)
 }
 
 MoeMlp::Routes MoeMlp::route(const torch::Tensor& probabilities) const {
-    const std::int64_t batch = probabilities.size(0), time = probabilities.size(1);
     const auto [top, chosen] = at::topk(probabilities, per_token_, -1);
     const Tensor weights = top / top.sum(-1, true);
 
@@ -175,12 +199,10 @@ MoeMlp::Routes MoeMlp::route(const torch::Tensor& probabilities) const {
     Tensor kept;  // undefined: all choices are kept
     const double factor = context_.plan->model.capacity_factor;
     if (factor > 0) {
-        // Place of each choice in its expert's queue of the sequence: the choices of earlier tokens come first.
-        const auto capacity = static_cast<std::int64_t>(
-            std::ceil(factor * static_cast<double>(time * per_token_) / static_cast<double>(experts_)));
-        const Tensor hot = at::one_hot(chosen.reshape({batch, -1}), experts_);
-        const Tensor place = (hot.cumsum(1) * hot).sum(-1).reshape(-1);
-        kept = place.le(capacity).nonzero().squeeze(1);
+        const std::int64_t choices = probabilities.size(1) * context_.cp() * per_token_;  // of a whole sequence
+        const auto capacity =
+            static_cast<std::int64_t>(std::ceil(factor * static_cast<double>(choices) / static_cast<double>(experts_)));
+        kept = places_in_queue(chosen, experts_, context_).le(capacity).nonzero().squeeze(1);
     }
     const Tensor candidates = kept.defined() ? expert.index_select(0, kept) : expert;
     Tensor order = std::get<1>(at::sort(candidates, /*stable=*/true, 0, false));
@@ -191,10 +213,10 @@ MoeMlp::Routes MoeMlp::route(const torch::Tensor& probabilities) const {
     return routes;
 }
 
-torch::Tensor MoeMlp::side_loss(const torch::Tensor& logits, const torch::Tensor& probabilities,
-                                const torch::Tensor& chosen) const {
+MoeMlp::RouterLoss MoeMlp::router_loss(const torch::Tensor& logits, const torch::Tensor& probabilities,
+                                       const torch::Tensor& chosen) const {
     const Model& m = context_.plan->model;
-    Tensor loss = at::zeros({}, probabilities.options());
+    RouterLoss both{.loss = at::zeros({}, probabilities.options()), .reported = {}};
     // Every tensor-parallel rank computes the same loss from the gathered probabilities, and the ranks' gradients are
     // summed.
     const double share = 1.0 / context_.tp();
@@ -205,13 +227,17 @@ torch::Tensor MoeMlp::side_loss(const torch::Tensor& logits, const torch::Tensor
         count.scatter_add_(1, chosen.reshape({batch, -1}), at::ones({batch, chosen.numel() / batch}, count.options()));
         count = sum_over_context(count, context_);
         const Tensor f = count * (static_cast<double>(experts_) / (static_cast<double>(per_token_) * time));
-        loss = loss + m.router_aux_loss * share * (f * probabilities.mean(1)).sum(1).mean();
+        both.loss = both.loss + m.router_aux_loss * share * (f * probabilities.mean(1)).sum(1).mean();
     }
+    both.reported = both.loss.detach();
     if (m.router_z_loss > 0) {
+        // With sequence parallelism each rank has the logits of its part of the tokens, without it all of them.
         const double part = context_.sequence_parallel() ? share : 1.0;
-        loss = loss + m.router_z_loss * part * at::logsumexp(logits, {-1}).square().mean();
+        const Tensor mean = m.router_z_loss * at::logsumexp(logits, {-1}).square().mean();
+        both.loss = both.loss + part * mean;
+        both.reported = both.reported + share * mean.detach();
     }
-    return loss;
+    return both;
 }
 
 torch::Tensor MoeMlp::through_experts(const torch::Tensor& tokens, const Counts& per_expert) const {
@@ -262,10 +288,10 @@ WithSideLoss MoeMlp::forward(const torch::Tensor& x, std::optional<double> side_
 
     const Model& m = context_.plan->model;
     if (!side_loss_scale || (m.router_aux_loss == 0 && m.router_z_loss == 0)) return {y};
-    const Tensor loss = side_loss(logits, probabilities, routes.chosen);
-    const double value = host_values(loss).item<double>();
+    const RouterLoss both = router_loss(logits, probabilities, routes.chosen);
+    const double value = host_values(both.reported).item<double>();
     // The first run of a recomputed layer has no graph that the loss could join.
-    return {torch::GradMode::is_enabled() ? AttachLoss::apply(y, loss, *side_loss_scale) : y, value};
+    return {torch::GradMode::is_enabled() ? AttachLoss::apply(y, both.loss, *side_loss_scale) : y, value};
 }
 
 }  // namespace plimsoll::engine

@@ -29,7 +29,7 @@ private:
 ///
 /// Without a capacity factor no token is dropped. With one, an expert takes from each sequence at most
 /// ceil(factor · time · chosen / experts) tokens, first come, first served; surplus tokens skip the experts and keep
-/// their residual.
+/// their residual. `time` is that of the whole sequence, however many context-parallel ranks share it.
 ///
 /// Two losses join the model's own while training; both are means over sequences, so that no layout changes them:
 ///     load balance   router_aux_loss · Σ_e f_e P_e, of each sequence f_e = experts / (chosen · time) · (tokens that
@@ -45,8 +45,12 @@ public:
 private:
     struct Routes;
     Routes route(const torch::Tensor& probabilities) const;
-    torch::Tensor side_loss(const torch::Tensor& logits, const torch::Tensor& probabilities,
-                            const torch::Tensor& chosen) const;
+    struct RouterLoss {
+        torch::Tensor loss;      ///< of this rank, for the gradient
+        torch::Tensor reported;  ///< the values of a tensor-parallel group add up to the model's
+    };
+    RouterLoss router_loss(const torch::Tensor& logits, const torch::Tensor& probabilities,
+                           const torch::Tensor& chosen) const;
     torch::Tensor through_experts(const torch::Tensor& tokens, const std::vector<std::int64_t>& per_expert) const;
 
     ModelContext context_;

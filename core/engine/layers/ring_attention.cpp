@@ -25,9 +25,6 @@ Tensor grouped(const Tensor& x, std::int64_t kv_heads) {
 
 Tensor ungrouped(const Tensor& x) { return x.flatten(1, 2).transpose(1, 2).contiguous(); }
 
-/// The pieces of the sequence that a rank holds, in the order in which its tensors hold them.
-std::array<int, 2> pieces_of(int rank, int ranks) { return {rank, 2 * ranks - 1 - rank}; }
-
 /// Sends each rank's tensor to the next rank.
 class Shift {
 public:
@@ -67,7 +64,7 @@ Tensor scores_of(const Tensor& q, const Tensor& k, Sight seen) {
 /// Visits every pair of pieces that this rank has to compute with the keys of `owner`.
 template <class Visit>
 void for_pairs(int rank, int owner, int ranks, std::int64_t piece, Visit&& visit) {
-    const auto own = pieces_of(rank, ranks), theirs = pieces_of(owner, ranks);
+    const auto own = context_pieces(rank, ranks), theirs = context_pieces(owner, ranks);
     for (std::int64_t a = 0; a < 2; ++a) {
         for (std::int64_t b = 0; b < 2; ++b) {
             const Sight seen = sight(own[static_cast<std::size_t>(a)], theirs[static_cast<std::size_t>(b)]);
@@ -90,7 +87,7 @@ public:
     /// the others are scaled by 1 / (1 - p).
     Tensor applied(const Tensor& x, std::int64_t at, int owner, std::int64_t key_at) const {
         if (p_ <= 0) return x;
-        const auto place = pieces_of(owner, ranks_)[static_cast<std::size_t>(key_at / piece_)];
+        const auto place = context_pieces(owner, ranks_)[static_cast<std::size_t>(key_at / piece_)];
         return (x * mask_.narrow(3, at, piece_).narrow(4, place * piece_, piece_)).mul_(1 / (1 - p_));
     }
 
@@ -205,11 +202,13 @@ struct RingAttention : Function<RingAttention> {
 
 }  // namespace
 
+std::array<int, 2> context_pieces(int rank, int ranks) { return {rank, 2 * ranks - 1 - rank}; }
+
 torch::Tensor context_positions(std::int64_t time, int rank, int ranks) {
     if (ranks == 1) return at::arange(time, torch::kInt64);
     const std::int64_t piece = time / (2 * ranks);
     std::vector<Tensor> parts;
-    for (const int each : pieces_of(rank, ranks)) {
+    for (const int each : context_pieces(rank, ranks)) {
         parts.push_back(at::arange(each * piece, (each + 1) * piece, torch::kInt64));
     }
     return at::cat(parts);

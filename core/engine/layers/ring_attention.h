@@ -4,15 +4,20 @@
 
 #include <torch/torch.h>
 
+#include <array>
+
 #include "core/engine/layers/attention.h"
 #include "core/engine/layers/recompute.h"
 #include "core/engine/ranks/collectives.h"
 
 namespace plimsoll::engine {
 
-/// The positions of a context-parallel rank: the sequence is cut into 2 n equal pieces, and a rank holds pieces `rank`
-/// and 2 n - 1 - rank, so that all ranks have the same work under the causal mask (Brandon 2023, Striped Attention;
-/// Llama 3, section 3.3.2). [time / n] int64. n = 1: 0, 1, 2, …
+/// The sequence is cut into 2 n equal pieces, and a context-parallel rank holds pieces `rank` and 2 n - 1 - rank, in this
+/// order, so that all ranks have the same work under the causal mask (Brandon 2023, Striped Attention; Llama 3, section
+/// 3.3.2).
+std::array<int, 2> context_pieces(int rank, int ranks);
+
+/// The positions of those pieces, [time / n] int64. n = 1: 0, 1, 2, …
 torch::Tensor context_positions(std::int64_t time, int rank, int ranks);
 
 /// Like causal_attention(), with the same dropout; q, k and v hold this rank's context_positions(). Keys and values are

@@ -10,7 +10,7 @@ namespace plimsoll::engine {
 /// A tensor and the sum of the side losses that its computation added.
 struct WithSideLoss {
     torch::Tensor x;
-    double side_loss = 0;  ///< weighted as in the gradient, on the host
+    double side_loss = 0;  ///< weighted, on the host
 };
 
 }  // namespace plimsoll::engine

@@ -11,11 +11,12 @@
 namespace plimsoll::engine {
 
 struct GradientNorms {
-    double global = 0;  ///< Euclidean, over all parameters; NaN or infinite when a gradient is
-    std::vector<std::pair<std::string, double>> layers;  ///< "embed", "0" to "L-1", "head"
+    double global = 0;  ///< Euclidean, over all parameters, in fp32; NaN or infinite when a gradient is
+    std::vector<std::pair<std::string, double>> layers;  ///< "embed", "0" to "L-1", "head"; likewise
 };
 
-/// The square of each tensor's Euclidean norm, taken in fp32 whatever its dtype, with one transfer from the device.
+/// The square of each tensor's Euclidean norm, whatever its dtype: on the CPU taken in fp64, so that no cut of a parameter
+/// into shards is seen in fp32; on a GPU taken in fp32, with one transfer from the device.
 std::vector<double> squared_norms(const std::vector<torch::Tensor>& gradients);
 
 /// Factor that brings the norm of gradients down to `clip` (torch.nn.utils.clip_grad_norm_'s rule: clip / (norm +

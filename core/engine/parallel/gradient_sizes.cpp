@@ -14,6 +14,9 @@ namespace {
 
 constexpr const char* average_prefix = "adagc/";
 
+/// Sums of fp64 that are taken in another order, as with other buckets, differ behind the digits of fp32 alone.
+double in_fp32(double value) { return static_cast<double>(static_cast<float>(value)); }
+
 /// The matrices whose gradients are whole on this rank, experts apart: nearly all parameters of a model.
 bool counts_for_noise(const RankParameter& parameter) {
     return parameter.shard.whole.size() >= 2 && !parameter.expert && !parameter.copy &&
@@ -54,9 +57,9 @@ Result<GradientNorms> GradientSizes::norms(double inv_scale) const {
         norms.layers.emplace_back(i == 0            ? "embed"
                                   : i == layers + 1 ? "head"
                                                     : std::to_string(i - 1),
-                                  std::sqrt(square));
+                                  in_fp32(std::sqrt(square)));
     }
-    norms.global = std::sqrt(sum);
+    norms.global = in_fp32(std::sqrt(sum));
     return norms;
 }
 
@@ -78,7 +81,7 @@ Result<void> GradientSizes::clip_by_tensor(double inv_scale, double global_norm)
     if (auto summed = sums_.sum(PartSums::Over::Parts, values); !summed) return summed;
     const Tensor host = host_values(all);
     for (std::size_t i = 0; i < squares.size(); ++i) {
-        squares[i] = std::sqrt(host.const_data_ptr<double>()[i]) * inv_scale;
+        squares[i] = in_fp32(std::sqrt(host.const_data_ptr<double>()[i]) * inv_scale);
     }
     const std::vector<double> factors = tensor_clip_->factors(squares, global_norm);
     for (std::size_t i = 0; i < factors.size(); ++i) {

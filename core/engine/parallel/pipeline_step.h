@@ -23,7 +23,7 @@ struct OpTime {
 /// Sums of losses over the micro-batches of a step, on this rank.
 struct StepLosses {
     torch::Tensor loss;  ///< the model's own loss: one fp64 number on the device; undefined on a rank without the head
-    double router = 0;   ///< router losses of this rank's layers, weighted as in the gradient
+    double router = 0;   ///< router losses of this rank's layers, weighted; the ranks of a tensor-parallel group add up
     double z = 0;        ///< the z-loss; 0 on a rank without the head
 };
 

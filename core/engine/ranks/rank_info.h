@@ -20,12 +20,15 @@ struct RankInfo {
     int attempt = 0;
     /// TORCHELASTIC_USE_AGENT_STORE=False: nobody serves the store, so rank 0 has to.
     bool rank0_serves_store = false;
+    /// Known to the ranks of this run alone (run_secret.h).
+    std::string secret;
     static Result<RankInfo> from_environment();
 };
 
 /// Serves a c10d TCPStore until stdin closes: the supervisor keeps it in a process of its own, so that it outlives
 /// any rank. Prints the port in one line (port 0: any free one). Only programs of this machine reach it at `host`
-/// 127.0.0.1; several machines need 0.0.0.0 or the address of a trusted network, as the store knows no passwords.
+/// 127.0.0.1; several machines need 0.0.0.0 or the address of a trusted network, where what strangers write into the store ends the run at worst
+/// (sealed_store.h).
 Result<void> serve_store(int port, const std::string& host = "127.0.0.1");
 
 }  // namespace plimsoll::engine

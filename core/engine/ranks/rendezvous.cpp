@@ -3,15 +3,19 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "core/base/file.h"
+#include "core/engine/ranks/sealed_store.h"
 
 namespace plimsoll::engine {
 
@@ -49,6 +53,14 @@ Result<int> listen_at(const std::string& host, int port) {
                      errno_text(error));
 }
 
+/// Sixth number of /proc/self/statm: data and stack, in pages.
+long data_pages() {
+    std::ifstream statm("/proc/self/statm");
+    long pages = 0;
+    for (int i = 0; i < 6; ++i) statm >> pages;
+    return statm ? pages : 0;
+}
+
 Result<int> port_of(int fd) {
     sockaddr_storage own{};
     socklen_t size = sizeof own;
@@ -57,6 +69,16 @@ Result<int> port_of(int fd) {
     }
     return ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
                                            : reinterpret_cast<sockaddr_in&>(own).sin_port);
+}
+
+/// What strangers write stays in memory until the store ends: the store ends instead of the machine.
+void bound_memory() {
+    constexpr rlim_t room = 512 << 20;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+    const auto used = static_cast<rlim_t>(data_pages()) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+    limit.rlim_cur = std::min(limit.rlim_max, used + room);
+    ::setrlimit(RLIMIT_DATA, &limit);
 }
 
 void wait_until_stdin_closes() {
@@ -97,13 +119,15 @@ Result<std::string> local_address(const std::string& host, int port) {
 }
 
 Result<c10::intrusive_ptr<c10d::Store>> connect_store(const RankInfo& info, Seconds timeout, bool may_serve) {
+    if (info.secret.empty()) return bad_input("the ranks have no secret to know one another by: set PLIMSOLL_SECRET");
     try {
         c10d::TCPStoreOptions options;
         options.port = static_cast<std::uint16_t>(info.master_port);
         options.isServer = may_serve && info.rank0_serves_store && info.rank == 0;
         options.waitWorkers = false;
         options.timeout = to_milliseconds(timeout);
-        c10::intrusive_ptr<c10d::Store> store = c10::make_intrusive<c10d::TCPStore>(info.master_addr, options);
+        c10::intrusive_ptr<c10d::Store> store = c10::make_intrusive<SealedStore>(
+            c10::make_intrusive<c10d::TCPStore>(info.master_addr, options), info.secret);
         return c10::make_intrusive<c10d::PrefixStore>(fmt::format("plimsoll/{}", info.attempt), store);
     } catch (const std::exception& error) {
         return failed(
@@ -123,6 +147,7 @@ Result<void> serve_store(int port, const std::string& host) {
         options.waitWorkers = false;
         options.masterListenFd = fd;
         c10d::TCPStore store(host, options);
+        bound_memory();
         fmt::print("{}\n", bound);
         std::fflush(stdout);
         wait_until_stdin_closes();

@@ -24,7 +24,7 @@ std::string first_line(const std::exception& error);
 /// often means 127.0.1.1. No packet is sent.
 Result<std::string> local_address(const std::string& host, int port);
 
-/// The run's store, with keys of this attempt. `may_serve`: rank 0 serves it where nobody else does.
+/// The run's store, with keys of this attempt, sealed by the secret of the run. `may_serve`: rank 0 serves it where nobody else does.
 Result<c10::intrusive_ptr<c10d::Store>> connect_store(const RankInfo& info, Seconds timeout, bool may_serve = true);
 
 }  // namespace plimsoll::engine

@@ -164,10 +164,12 @@ bool switched_off() {
     return setting != nullptr && std::string_view(setting) == "0";
 }
 
+pid_t pid_of(const std::string& text) { return static_cast<pid_t>(std::strtol(text.c_str(), nullptr, 10)); }
+
 std::optional<std::vector<PeerProcess>> open_peers(const std::vector<std::string>& pids) {
     std::vector<PeerProcess> peers;
     for (const std::string& pid : pids) {
-        auto peer = PeerProcess::open(static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10)));
+        auto peer = PeerProcess::open(pid_of(pid));
         if (!peer) return std::nullopt;
         peers.push_back(std::move(*peer));
     }
@@ -186,7 +188,7 @@ std::unique_ptr<SharedChannel> make_channel(c10d::Store& store, int rank, int wo
     if (rank == 0) {
         if (auto made = SharedMemory::create(bytes)) memory.emplace(std::move(*made));
         store.set("shared/address", memory ? memory->address() : "none");
-    } else if (auto opened = SharedMemory::open(get(store, "shared/address"), bytes)) {
+    } else if (auto opened = SharedMemory::open(get(store, "shared/address"), pid_of(pids.front()), bytes)) {
         memory.emplace(std::move(*opened));
     }
     auto peers = open_peers(pids);

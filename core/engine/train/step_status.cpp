@@ -6,11 +6,11 @@ namespace plimsoll::engine {
 StepStatus::StepStatus(Collectives& ranks, torch::Device device)
     : ranks_(ranks), numbers_(torch::zeros({step_status_numbers}, torch::dtype(torch::kFloat64).device(device))) {}
 
-void StepStatus::send(const StepLosses& losses, double share, bool stop) {
-    if (share > 0 && losses.loss.defined()) numbers_[0] += losses.loss * share;
+void StepStatus::send(const StepLosses& losses, double share, bool speaks, bool stop) {
+    if (speaks && losses.loss.defined()) numbers_[0] += losses.loss * share;
     if (stop) numbers_[1] += 1;
-    if (share > 0) numbers_[2] += losses.router * share;
-    if (share > 0) numbers_[3] += losses.z * share;
+    numbers_[2] += losses.router * share;
+    if (speaks) numbers_[3] += losses.z * share;
     sum_ = ranks_.all_reduce_sum(numbers_);
 }
 

@@ -18,9 +18,9 @@ class StepStatus {
 public:
     StepStatus(Collectives& ranks, torch::Device device);
 
-    /// Once, when the last loss is known. `share`: of a micro-batch in the global batch, 0 on a rank whose losses
-    /// another one tells already.
-    void send(const StepLosses& losses, double share, bool stop);
+    /// Once, when the last loss is known. `share`: of a micro-batch in the global batch. `speaks`: of ranks that all have
+    /// the loss one tells it; the router losses are sums over such ranks.
+    void send(const StepLosses& losses, double share, bool speaks, bool stop);
     bool sent() const { return sum_ != nullptr; }
     /// Waits for the others; the same on all ranks.
     Result<void> read(StepRecord& step);

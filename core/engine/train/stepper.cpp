@@ -58,7 +58,7 @@ Result<StepLosses> Stepper::forward_backward(StepRecord& step) {
     const auto send_status = [&](const StepLosses& losses) {
         // All have to stop after the same step.
         const bool stop = parts_.stop != nullptr && parts_.stop->load();
-        status.send(losses, parts_.mesh.tensor().rank() == 0 ? share : 0, stop);
+        status.send(losses, share, parts_.mesh.tensor().rank() == 0, stop);
     };
 
     StepSettings settings;

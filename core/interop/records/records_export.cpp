@@ -2,10 +2,10 @@
 #include "core/interop/records/records_export.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/interop/records/parquet.h"
 #include "core/interop/records/records_steps.h"
 #include "core/interop/records/wandb.h"
@@ -43,8 +43,10 @@ std::string number(double value) {
 
 Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(number(value)); }
 
-/// RFC 4180.
-std::string csv_field(const std::string& text) {
+/// RFC 4180. What a spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV injection").
+std::string csv_field(const std::string& name) {
+    std::string text = printable(name);
+    if (text.find_first_of("=+-@") == 0) text.insert(0, 1, '\'');
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string quoted = "\"";
     for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -127,17 +129,28 @@ Result<void> parquet(const SeriesStore& store, const std::string& run, const Rec
     return writer.finish({{"run", run}});
 }
 
-std::string metric_name(std::string_view series) {
-    std::string name = "plimsoll_";
-    for (const char c : series) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    return name;
-}
+/// Names of metrics, each for one series: other series of the same letters ("a-b" and "a_b") get a number.
+class MetricNames {
+public:
+    std::string name_of(const std::string& series) {
+        std::string plain = "plimsoll_";
+        for (const char c : series) plain += letters.find(c) != std::string_view::npos ? c : '_';
+        std::string name = plain;
+        for (int number = 2; !series_of_.try_emplace(name, series).second && series_of_[name] != series; ++number)
+            name = fmt::format("{}_{}", plain, number);
+        return name;
+    }
+
+private:
+    static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    std::map<std::string, std::string> series_of_{{"plimsoll_step", ""}};
+};
 
 std::string label(const std::string& text) {
     std::string out;
-    for (const char c : text) {
+    for (const char c : printable(text)) {
         if (c == '\\' || c == '"') out += '\\';
-        out += c == '\n' ? ' ' : c;
+        out += c;
     }
     return out;
 }
@@ -148,11 +161,12 @@ std::string prometheus_number(double value) {
 }
 
 Result<void> prometheus(const SeriesStore& store, const std::string& run, Lines& lines) {
+    MetricNames names;
     std::map<std::string, std::string> samples;  // by metric: the format asks for all samples of a metric together
     for (const auto& [name, series] : store.series()) {
         if (series.size() == 0) continue;
         const auto at = name.rfind('@');
-        const std::string metric = metric_name(std::string_view(name).substr(0, at));
+        const std::string metric = names.name_of(name.substr(0, at));
         samples[metric] += fmt::format("{}{{run=\"{}\",rank=\"{}\"}} {}\n", metric, label(run),
                                        at == std::string::npos ? "0" : label(name.substr(at + 1)),
                                        prometheus_number(series.value(series.size() - 1)));

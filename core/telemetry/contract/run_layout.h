@@ -3,6 +3,7 @@
 //   plan.json          the plan as started
 //   run.json           how the run stands
 //   lock               held by the supervisor while it lives
+//   secret             of ranks that torchrun or Slurm started; their owner alone reads it (core/engine/ranks/run_secret.h)
 //   control            commands appended by anyone, a line each
 //   memory.json        what it took beside its estimate, once it ended (core/calibration)
 //   telemetry/rank-R.rec, telemetry/supervisor.rec
@@ -34,6 +35,7 @@ public:
     std::filesystem::path state() const { return run_ / "run.json"; }
     std::filesystem::path lock() const { return run_ / "lock"; }
     std::filesystem::path control() const { return run_ / "control"; }
+    std::filesystem::path secret() const { return run_ / "secret"; }
     std::filesystem::path peak() const { return run_ / "memory.json"; }
 
     std::filesystem::path records() const { return run_ / "telemetry"; }

@@ -26,6 +26,7 @@ void on_ranks(int world_size, const std::function<void(Collectives&)>& body, boo
     for (int rank = 0; rank < world_size; ++rank) {
         threads.emplace_back([&, rank] {
             RankInfo info;
+            info.secret = "of this test";
             info.rank = info.local_rank = rank;
             info.world_size = world_size;
             info.master_port = store.port();

@@ -40,6 +40,7 @@ void on_ranks(int world_size, const Body& body, Seconds timeout = 20) {
     for (int rank = 0; rank < world_size; ++rank) {
         threads.emplace_back([&, rank] {
             RankInfo info;
+            info.secret = "of this test";
             info.rank = info.local_rank = rank;
             info.world_size = world_size;
             info.master_port = store.port();

@@ -205,6 +205,7 @@ Json train(Plan plan) {
     for (int rank = 0; rank < plan.layout.world_size(); ++rank) {
         ranks.emplace_back([&, rank] {
             RankInfo info;
+            info.secret = "of this test";
             info.rank = info.local_rank = rank;
             info.world_size = static_cast<int>(plan.layout.world_size());
             info.master_port = store.port();

@@ -5,8 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+
 #include "core/base/file.h"
 #include "core/telemetry/frame.h"
+#include "core/telemetry/series_store.h"
 #include "tests/support/some_records.h"
 
 namespace plimsoll {
@@ -47,6 +51,51 @@ TEST(RecordsExport, PrometheusHasTheLastValues) {
                 AllOf(HasSubstr("# TYPE plimsoll_loss gauge\nplimsoll_loss{run=\"run \\\"a\\\"\",rank=\"0\"} 3\n"),
                       HasSubstr("plimsoll_memory{run=\"run \\\"a\\\"\",rank=\"1\"} 4096\n"),
                       HasSubstr("plimsoll_grad_norm_layers_0"), HasSubstr("plimsoll_step{run=\"run \\\"a\\\"\"} 2\n")));
+}
+
+TEST(RecordsExport, NamesOfOthersAreNoFormulasAndNoEscapes) {
+    SeriesStore store;
+    TelemetryBatch batch;
+    for (const char* name : {"=HYPERLINK(\"http://example.org\")", "+1", "@cmd", "-2", "plain", "bad\xff", "a\x1b[31m"})
+        batch.points[name] = {{1, 0, -1.5}};
+    store.apply(batch);
+    std::string csv;
+    ASSERT_TRUE(export_records(store, RecordFormat::Csv, "run", [&](std::string_view piece) -> Result<void> {
+        csv += piece;
+        return {};
+    }));
+    EXPECT_TRUE(valid_utf8(csv));
+    EXPECT_EQ(csv.find('\x1b'), std::string::npos);
+    std::istringstream lines(csv);
+    std::string line;
+    for (std::getline(lines, line); std::getline(lines, line);) {
+        const char first = line[line.starts_with('"') ? 1 : 0];
+        EXPECT_EQ(std::string_view("=+-@").find(first), std::string_view::npos) << line;
+        EXPECT_THAT(line, HasSubstr(",-1.5,")) << "numbers stay numbers";
+    }
+    EXPECT_THAT(csv, HasSubstr("\"'=HYPERLINK(\"\"http"));
+}
+
+TEST(RecordsExport, EverySampleOfPrometheusHasANameOfItsOwn) {
+    SeriesStore store;
+    TelemetryBatch batch;
+    for (const char* name : {"a-b", "a_b", "a.b", "step", "\xc3\xa9"}) batch.points[name] = {{1, 0, 1}};
+    store.apply(batch);
+    store.apply(batch, 1);
+    std::string text;
+    ASSERT_TRUE(export_records(store, RecordFormat::Prometheus, "run\xff", [&](std::string_view piece) -> Result<void> {
+        text += piece;
+        return {};
+    }));
+    EXPECT_TRUE(valid_utf8(text));
+    std::set<std::string> samples;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with('#')) continue;
+        EXPECT_TRUE(samples.insert(line.substr(0, line.rfind(' '))).second) << line << " stands twice";
+        EXPECT_EQ(line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"), line.find('{')) << line;
+    }
+    EXPECT_EQ(samples.size(), 2 * 5 + 1U);
 }
 
 TEST(RecordsExport, TensorBoardFramesHaveTheirLengthAndChecksums) {

@@ -2,6 +2,8 @@
 // Memory that several processes of one machine map.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 
@@ -15,8 +17,9 @@ namespace plimsoll::engine {
 class SharedMemory {
 public:
     static Result<SharedMemory> create(std::size_t bytes);
-    /// Maps what another process of this user has created, by its address().
-    static Result<SharedMemory> open(const std::string& address, std::size_t bytes);
+    /// Maps what the process `creator` of this user has created, by its address(). Nothing else is opened: no file of a
+    /// folder, no memory of another user or process.
+    static Result<SharedMemory> open(const std::string& address, pid_t creator, std::size_t bytes);
     ~SharedMemory();
     SharedMemory(SharedMemory&& other) noexcept;
     SharedMemory& operator=(SharedMemory&&) = delete;
