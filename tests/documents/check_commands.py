@@ -33,8 +33,8 @@ NOT_RUN = {
     "plimsoll import gguf": "needs a file of some gigabytes; tests/interop imports small ones",
     "plimsoll import process": "needs a process with that number; tests/interop imports one",
 }
-# Runs of many minutes: ended by Ctrl-C after some seconds of work. Their arguments are checked before the work starts.
-LONG = ("plimsoll bench depth", "plimsoll bench optimizers")
+# Runs of minutes: ended by Ctrl-C after some seconds of work. Their arguments are checked before the work starts.
+LONG = ("plimsoll bench",)
 # Serve until Ctrl-C: asked once, then ended.
 SERVERS = ("plimsoll records latest --listen",)
 
