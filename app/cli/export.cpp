@@ -28,7 +28,7 @@ Result<int> export_to(std::string_view target, ExportArguments& arguments) {
         }
         PLIMSOLL_CHECK(write_file_atomic(arguments.output, exported.text));
     }
-    for (const std::string& note : exported.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : exported.notes) cli::note(note);
     return 0;
 }
 

@@ -31,8 +31,6 @@ struct ImportArguments {
     std::string merge;         ///< folder for the merged model
 };
 
-void note(const std::string& sentence) { fmt::print(stderr, "note: {}\n", printable(sentence)); }
-
 Result<int> write_plan(const ImportArguments& arguments, const Plan& plan) {
     if (arguments.output.empty()) {
         say(to_json(plan).dump(2) + "\n");

@@ -10,6 +10,7 @@
 #include "app/cli/terminal/terminal.h"
 #include "app/cli/validate/validate.h"
 #include "core/base/nearest.h"
+#include "core/base/output.h"
 #include "core/base/version.h"
 
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using namespace plimsoll;
 
 int report(const Error& error, const cli::StandardInput& input = {}) {
-    (void)cli::finish_output();
+    (void)flush_output();
     cli::warn(input.named(error.message));
     return exit_code(error);
 }
@@ -58,6 +59,7 @@ std::string empty_value(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+    prepare_output();
     std::vector<std::string> arguments(argv, argv + argc);
     cli::StandardInput input;
     if (const auto read = input.replace_in(arguments); !read) return report(read.error());
@@ -97,7 +99,7 @@ int main(int argc, char** argv) try {
             std::ostringstream text;
             app.exit(error, text, text);  // --help, --version
             cli::say(text.str());
-            const auto written = cli::finish_output();
+            const auto written = finish_output();
             return written ? 0 : report(written.error());
         }
         if (const std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) {
@@ -112,7 +114,7 @@ int main(int argc, char** argv) try {
     }
     const auto code = work();
     if (!code) return report(code.error(), input);
-    const auto written = cli::finish_output();
+    const auto written = finish_output();
     return written ? *code : report(written.error());
 } catch (const std::bad_alloc&) {
     plimsoll::cli::warn("there is not enough memory for this input; close other programs, or take a smaller input");

@@ -2,14 +2,20 @@
 // plimsoll runs, plimsoll stop.
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "app/cli/terminal/command.h"
+#include "app/cli/terminal/interrupt.h"
+#include "app/cli/terminal/stop_words.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/base/output.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_store.h"
+#include "core/run/run_telemetry.h"
+#include "core/run/stop_wait.h"
 
 namespace plimsoll::cli {
 
@@ -60,26 +66,77 @@ Result<int> runs(bool as_json) {
     return 0;
 }
 
+/// Shows what a run that stops still waits for: live in a terminal, else now and then.
+class StopDisplay {
+public:
+    explicit StopDisplay(const RunFolder& run, bool now) : telemetry_(run), now_(now) {}
+    ~StopDisplay() {
+        if (line_open_) say("\r\x1b[K");
+    }
+    StopDisplay(const StopDisplay&) = delete;
+    StopDisplay& operator=(const StopDisplay&) = delete;
+
+    void show(const RunState& state) {
+        const double time = wall_clock();
+        // Most runs have ended before there is anything to say.
+        if (time - asked_ < 1 || time - shown_ < (terminal_ ? 0.2 : 10)) return;
+        shown_ = time;
+        telemetry_.poll();
+        const auto save = save_under_way(telemetry_.run().layout(), state.started);
+        const StopWait wait = stop_wait(telemetry_.series(), save, state.started, time);
+        std::string text = fmt::format("{} is stopping: {}", telemetry_.run().name(), wait_words(wait));
+        if (!now_) text += fmt::format(" (`plimsoll stop --now {}` does not wait)", telemetry_.run().name());
+        if (!terminal_) {
+            say(text + "\n");
+        } else {
+            const auto width = static_cast<std::size_t>(terminal_size().columns) - 1;
+            say(fmt::format("\r{}\x1b[K", fitted(text, std::min(width, shown_width(text)))));
+            line_open_ = true;
+        }
+        (void)flush_output();
+    }
+
+private:
+    RunTelemetry telemetry_;
+    bool now_;
+    bool terminal_ = is_terminal(stdout);
+    bool line_open_ = false;
+    double asked_ = wall_clock(), shown_ = 0;
+};
+
+/// Asks and waits, however long the step and the checkpoint take; Ctrl-C ends the waiting alone.
+Result<RunState> stopped(const RunFolder& run, bool now) {
+    constexpr double answer_limit = 10;  // seconds until a supervisor that lives has said that it stops
+    const double asked = wall_clock();
+    PLIMSOLL_CHECK(run.request(now ? "now" : "stop"));
+    count_interrupts();
+    StopDisplay display(run, now);
+    for (;;) {
+        ::usleep(50'000);
+        PLIMSOLL_TRY(auto state, run.state());
+        if (state.status >= RunStatus::Finished) return state;
+        if (interrupts > 0) {
+            return failed("{} was asked to stop and has not ended yet; `plimsoll runs` tells when it has", run.name());
+        }
+        if (state.status != RunStatus::Stopping && wall_clock() - asked > answer_limit) {
+            return failed("{} was asked to stop, but its supervisor (process {}) has not answered for {:g} s",
+                          run.name(), state.supervisor_pid, answer_limit);
+        }
+        display.show(state);
+    }
+}
+
 Result<int> stop(const std::string& name, bool now) {
     PLIMSOLL_TRY(const auto run, find_run(name));
-    auto state = run.state();
-    if (!state) return tl::unexpected(state.error());
-    if (state->status >= RunStatus::Finished) {
-        say(fmt::format("{} is not running: it is {}\n", run.name(), name_of(state->status)));
+    PLIMSOLL_TRY(const auto before, run.state());
+    if (before.status >= RunStatus::Finished) {
+        say(fmt::format("{} is not running: it is {}\n", run.name(), name_of(before.status)));
         return 0;
     }
-    PLIMSOLL_CHECK(run.request(now ? "kill" : "stop"));
-    for (int i = 0; i < 200 && state && state->status < RunStatus::Finished; ++i) {
-        ::usleep(50'000);
-        state = run.state();
-    }
-    if (!state) return tl::unexpected(state.error());
-    if (state->status < RunStatus::Finished) {
-        return failed("{} did not stop within 10 s: its supervisor (process {}) does not answer", run.name(),
-                      state->supervisor_pid);
-    }
-    say(fmt::format("{}: {}{}{}\n", run.name(), name_of(state->status), state->reason.empty() ? "" : ", ",
-                    state->reason));
+    PLIMSOLL_TRY(const auto state, stopped(run, now));
+    if (state.status == RunStatus::Failed) return failed("{}: {}", run.name(), state.reason);
+    const std::string words = state.reason.empty() ? std::string(name_of(state.status)) : state.reason;
+    say(fmt::format("{}: {}\n", run.name(), words));
     return 0;
 }
 
@@ -92,11 +149,14 @@ void add_runs(CLI::App& app, Work& work) {
     list->callback([as_json, &work] { work = [as_json] { return runs(*as_json); }; });
 
     CLI::App* end =
-        add_command(app, "stop", "Stop a run after its current step, with a checkpoint; within 2 seconds in any case");
+        add_command(app, "stop",
+                    "Stop a run after its current step, with a checkpoint, and wait for both; Ctrl-C ends the waiting "
+                    "alone");
     const auto name = std::make_shared<std::string>();
     const auto now = std::make_shared<bool>(false);
     end->add_option("RUN", *name, "A run's name, its folder, or latest")->required();
-    end->add_flag("--now", *now, "Do not wait for the step: kill the workers");
+    end->add_flag("--now", *now,
+                  "Do not wait for the step: what it has done is lost. A checkpoint that is being written is finished");
     end->callback([name, now, &work] { work = [name, now] { return stop(*name, *now); }; });
 }
 

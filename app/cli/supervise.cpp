@@ -9,11 +9,17 @@ namespace plimsoll::cli {
 
 namespace {
 
-Result<int> supervise_run(const std::string& path) {
-    PLIMSOLL_TRY(const auto run, RunFolder::open(path));
+struct SuperviseArguments {
+    std::string run;
+    double timeout = 0;
+};
+
+Result<int> supervise_run(const SuperviseArguments& arguments) {
+    PLIMSOLL_TRY(const auto run, RunFolder::open(arguments.run));
     count_interrupts();
     SupervisorOptions options;
-    options.wants_stop = [] { return interrupts > 0; };
+    options.rank_timeout = arguments.timeout;
+    options.wants_stop = &stop_wish;
     PLIMSOLL_TRY(const auto state, supervise(run, options));
     // The run itself matters more: a failed record only costs later estimates a sample.
     if (state.status != RunStatus::Failed) static_cast<void>(record_peak(run));
@@ -26,9 +32,10 @@ Result<int> supervise_run(const std::string& path) {
 void add_supervise(CLI::App& app, Work& work) {
     CLI::App* command = add_command(app, "supervise", "Start and watch the ranks of a run folder");
     command->group("");  // hidden
-    const auto run = std::make_shared<std::string>();
-    command->add_option("RUN", *run, "Run folder")->required();
-    command->callback([run, &work] { work = [run] { return supervise_run(*run); }; });
+    const auto arguments = std::make_shared<SuperviseArguments>();
+    command->add_option("RUN", arguments->run, "Run folder")->required();
+    command->add_option("--timeout", arguments->timeout);
+    command->callback([arguments, &work] { work = [arguments] { return supervise_run(*arguments); }; });
 }
 
 }  // namespace plimsoll::cli

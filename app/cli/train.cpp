@@ -26,6 +26,7 @@ struct TrainArguments {
     std::string run;
     bool resume = false;
     bool detach = false;
+    double timeout = 120;
     std::string faults;
 };
 
@@ -79,15 +80,15 @@ std::string memory_line(const RunFolder& run) {
                        format_bytes(peak.measured), format_bytes(peak.estimated), 100 * (1 / peak.ratio() - 1));
 }
 
-Result<int> watch_over(const RunFolder& run, const Plan& plan) {
+Result<int> watch_over(const RunFolder& run, const Plan& plan, Seconds timeout) {
     count_interrupts();
     Progress progress(run, plan);
-    bool kill_asked = false;
     SupervisorOptions options;
+    options.rank_timeout = timeout;
     options.wants_stop = [&] {
-        if (interrupts > 1 && !kill_asked) kill_asked = run.request("kill").has_value();
-        progress.update(interrupts > 0);
-        return interrupts > 0;
+        const StopWish wish = stop_wish();
+        progress.update(wish);
+        return wish;
     };
     const auto state = supervise(run, options);
     progress.finish();
@@ -113,11 +114,13 @@ Result<int> train(TrainArguments& arguments) {
     PLIMSOLL_CHECK(check_start(plan, folder));
     PLIMSOLL_CHECK(find_worker());
     for (const std::string& warning : start_warnings(plan)) warn(warning);
-    PLIMSOLL_TRY(const auto run, RunFolder::create(folder, plan, arguments.resume));
+    PLIMSOLL_TRY(const auto run, arguments.resume || !arguments.run.empty()
+                                     ? RunFolder::create(folder, plan, arguments.resume)
+                                     : create_in_store(plan));
     say(fmt::format("run {}\n", run.path().string()));
     std::fflush(stdout);
-    if (!arguments.detach) return watch_over(run, plan);
-    PLIMSOLL_CHECK(start_detached(run, program_folder() / "plimsoll"));
+    if (!arguments.detach) return watch_over(run, plan, arguments.timeout);
+    PLIMSOLL_CHECK(start_detached(run, program_folder() / "plimsoll", arguments.timeout));
     say(fmt::format("it goes on in the background: `plimsoll watch {0}` shows it, `plimsoll stop {0}` ends it\n",
                     folder.parent_path() == runs_folder() ? run.name() : run.path().string()));
     return 0;
@@ -127,7 +130,9 @@ Result<int> train(TrainArguments& arguments) {
 
 void add_train(CLI::App& app, Work& work) {
     CLI::App* command =
-        add_command(app, "train", "Train the plan; Ctrl-C stops after the current step, with a checkpoint");
+        add_command(app, "train",
+                    "Train the plan; Ctrl-C stops after the current step, with a checkpoint, however long both take; a "
+                    "second Ctrl-C does not wait for the step, a third one kills the ranks");
     const auto arguments = std::make_shared<TrainArguments>();
     arguments->plan.add_to(*command);
     command->add_option("--ranks", arguments->ranks, "Data-parallel ranks on this machine, with the same global batch")
@@ -144,6 +149,12 @@ void add_train(CLI::App& app, Work& work) {
         ->type_name("DIR");
     command->add_flag("--resume", arguments->resume,
                       "Go on with the run in --run (the latest without it) from its last checkpoint");
+    command
+        ->add_option("--timeout", arguments->timeout,
+                     "Seconds after which a rank that neither answers nor computes is given up")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 86400.0))
+        ->type_name("S");
     command->add_flag("--detach", arguments->detach, "Start it in the background and end");
     command->add_option("--inject", arguments->faults)->group("");  // for developers: core/control/fault.h
     command->callback([arguments, &work] { work = [arguments] { return train(*arguments); }; });

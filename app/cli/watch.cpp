@@ -10,6 +10,7 @@
 #include "app/cli/terminal/interrupt.h"
 #include "core/base/json.h"
 #include "core/base/nearest.h"
+#include "core/base/output.h"
 #include "core/run/run_store.h"
 
 namespace plimsoll::cli {
@@ -113,7 +114,7 @@ void follow_as_lines(RunTelemetry& telemetry, std::int64_t steps) {
         if (loss != nullptr && loss->size() > 0 && loss->step(loss->size() - 1) != shown) {
             shown = loss->step(loss->size() - 1);
             say(fmt::format("step {} of {}  loss {:.4f}\n", shown, steps, loss->value(loss->size() - 1)));
-            if (std::fflush(stdout) != 0) return;
+            if (!flush_output()) return;
         }
         if (last && telemetry.at_end()) return;
         ::usleep(1'000'000);

@@ -9,6 +9,7 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/progress.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/output.h"
 #include "core/plan/layout_change.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/starting_plan.h"
@@ -45,12 +46,11 @@ int refuse(const Error& error) {
 Result<RunState> train(const RunFolder& run, const Plan& plan) {
     cli::count_interrupts();
     cli::Progress progress(run, plan);
-    bool kill_asked = false;
     SupervisorOptions supervisor;
     supervisor.wants_stop = [&] {
-        if (cli::interrupts > 1 && !kill_asked) kill_asked = run.request("kill").has_value();
-        progress.update(cli::interrupts > 0);
-        return cli::interrupts > 0;
+        const StopWish wish = cli::stop_wish();
+        progress.update(wish);
+        return wish;
     };
     Result<RunState> state = supervise(run, supervisor);
     progress.finish();
@@ -75,12 +75,11 @@ bool draw(const RunFolder& run, const Options& options) {
 int run_headless(const Options& options) {
     const Result<Plan> plan = plan_of(options);
     if (!plan) return refuse(plan.error());
-    const std::filesystem::path place = new_run_path(*plan);
     // All checks come before the folder is made, so that a run that cannot start leaves nothing behind.
-    if (const Result<void> checked = check_start(*plan, place); !checked) return refuse(checked.error());
+    if (const Result<void> checked = check_start(*plan, new_run_path(*plan)); !checked) return refuse(checked.error());
     if (const auto worker = find_worker(); !worker) return refuse(worker.error());
     for (const std::string& warning : start_warnings(*plan)) cli::warn(warning);
-    const Result<RunFolder> run = RunFolder::create(place, *plan, false);
+    const Result<RunFolder> run = create_in_store(*plan);
     if (!run) return refuse(run.error());
     cli::say(fmt::format("run {}\n", run->path().string()));
     std::fflush(stdout);
@@ -94,7 +93,7 @@ int run_headless(const Options& options) {
         cli::say(fmt::format("{}; `plimsoll train --resume --run {}` goes on from there\n", state->reason,
                              run->path().string()));
     const bool drawn = draw(*run, options);
-    if (const Result<void> written = cli::finish_output(); !written) return refuse(written.error());
+    if (const Result<void> written = finish_output(); !written) return refuse(written.error());
     return failed || !drawn ? 1 : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "app/studio/headless.h"
 #include "app/studio/options.h"
 #include "app/studio/screenshots.h"
+#include "core/base/output.h"
 #include "core/base/version.h"
 #include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
@@ -42,14 +43,14 @@ plimsoll::ui::ThemeChoice theme_of(const Options& options) {
 void quiet_about_the_platform(QtMsgType type, const QMessageLogContext& context, const QString& message) {
     for (const char* remark : {"This plugin does not support", "QStandardPaths: XDG_RUNTIME_DIR not set"})
         if (message.startsWith(QLatin1String(remark))) return;
-    fmt::print(stderr, "{}\n", qFormatLogMessage(type, context, message).toStdString());
+    plimsoll::print_error(qFormatLogMessage(type, context, message).toStdString() + "\n");
 }
 
 int show_window(QApplication& app, const Options& options) {
     // The window tells what is wrong with a plan; pictures of another plan than the named one help nobody.
     if (!options.screenshot_dir.empty() && !options.plan.empty()) {
         if (const auto plan = plimsoll::plan_from_argument(options.plan); !plan) {
-            fmt::print(stderr, "plimsoll-studio: {}\n", plan.error().message);
+            plimsoll::print_error(fmt::format("plimsoll-studio: {}\n", plan.error().message));
             return plimsoll::exit_code(plan.error());
         }
     }
@@ -59,7 +60,7 @@ int show_window(QApplication& app, const Options& options) {
     if (!options.run.empty()) {
         const plimsoll::Result<plimsoll::RunFolder> run = plimsoll::find_run(options.run);
         if (!run) {
-            fmt::print(stderr, "plimsoll-studio: {}\n", run.error().message);
+            plimsoll::print_error(fmt::format("plimsoll-studio: {}\n", run.error().message));
             return plimsoll::exit_code(run.error());
         }
         window.run()->open(QString::fromStdString(run->path().string()));
@@ -71,22 +72,27 @@ int show_window(QApplication& app, const Options& options) {
         const int code = QApplication::exec();
         if (plimsoll::ui::isUnderWay(*window.run())) {
             const std::string name = window.run()->runName().toStdString();
-            fmt::print("{} goes on without the window; `plimsoll watch {}` or the studio shows it\n", name, name);
+            plimsoll::print(
+                fmt::format("{} goes on without the window; `plimsoll watch {}` or the studio shows it\n", name, name));
         }
         return code;
     }
     window.resize(options.width, options.height);
-    return plimsoll::studio::write_screenshots(window, QString::fromStdString(options.screenshot_dir)) ? 0 : 1;
+    if (!plimsoll::studio::write_screenshots(window, QString::fromStdString(options.screenshot_dir))) return 1;
+    const plimsoll::Result<void> written = plimsoll::finish_output();
+    if (!written) plimsoll::print_error(fmt::format("plimsoll-studio: {}\n", written.error().message));
+    return written ? 0 : plimsoll::exit_code(written.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    plimsoll::prepare_output();
     const plimsoll::studio::Parsed parsed = plimsoll::studio::parse_options(argc, argv);
     if (!parsed.options) return parsed.exit_code;
     Options options = *parsed.options;
     if (!options.headless && options.screenshot_dir.empty() && !has_display()) {
-        fmt::print(
+        plimsoll::print(
             "There is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so the plan is trained in this "
             "terminal and the plots are drawn to PNG files at the end.\n");
         options.headless = true;

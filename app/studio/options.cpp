@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <sstream>
 
+#include "core/base/output.h"
 #include "core/base/version.h"
 #include "ui/window/navigation.h"
 
@@ -41,9 +43,16 @@ Parsed parse_options(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return {std::nullopt, app.exit(error)};  // --help, --version
-        fmt::print(stderr, "plimsoll-studio: {}; `plimsoll-studio --help` shows the usage\n", error.what());
-        return {std::nullopt, 2};
+        std::ostringstream out;
+        if (error.get_exit_code() != 0) {
+            print_error(fmt::format("plimsoll-studio: {}; `plimsoll-studio --help` shows the usage\n", error.what()));
+            return {std::nullopt, 2};
+        }
+        app.exit(error, out, out);  // --help, --version
+        print(out.str());
+        const Result<void> written = finish_output();
+        if (!written) print_error(fmt::format("plimsoll-studio: {}\n", written.error().message));
+        return {std::nullopt, written ? 0 : exit_code(written.error())};
     }
     return {options, 0};
 }

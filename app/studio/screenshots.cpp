@@ -18,6 +18,7 @@
 #include <QThread>
 #include <QToolTip>
 
+#include "core/base/output.h"
 #include "ui/doctor/doctor_page.h"
 #include "ui/export/export_page.h"
 #include "ui/export/lint_card.h"
@@ -77,11 +78,11 @@ public:
     void take(const char* name) {
         const QString path = QDir(folder_).filePath(QString::fromLatin1(name) + QStringLiteral(".png"));
         if (!withPopups(window_).save(path)) {
-            fmt::print(stderr, "plimsoll-studio: cannot write {}\n", path.toStdString());
+            print_error(fmt::format("plimsoll-studio: cannot write {}\n", path.toStdString()));
             good_ = false;
             return;
         }
-        fmt::print("{}\n", path.toStdString());
+        print(path.toStdString() + "\n");
     }
     bool good() const { return good_; }
 
@@ -321,7 +322,7 @@ void takeRun(ui::MainWindow& window, Camera& camera) {
 
 bool write_screenshots(ui::MainWindow& window, const QString& folder) {
     if (!QDir().mkpath(folder)) {
-        fmt::print(stderr, "plimsoll-studio: cannot create the folder {}\n", folder.toStdString());
+        print_error(fmt::format("plimsoll-studio: cannot create the folder {}\n", folder.toStdString()));
         return false;
     }
     for (const Qt::UIEffect effect : {Qt::UI_FadeTooltip, Qt::UI_FadeMenu, Qt::UI_AnimateCombo, Qt::UI_AnimateMenu})

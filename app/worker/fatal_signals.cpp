@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/worker/fatal_signals.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +11,9 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+
+#include "core/base/output.h"
+#include "core/telemetry/contract/last_words_channel.h"
 
 namespace plimsoll::worker {
 
@@ -30,18 +34,12 @@ std::atomic<bool> spoken{false};
 int own_rank = 0;
 alignas(16) std::array<char, 64 * 1024> signal_stack;  ///< a stack of its own, since the usual one may have overflowed
 
-void say(std::string_view line) {
-    while (!line.empty()) {
-        const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
-        if (n <= 0) return;
-        line.remove_prefix(static_cast<std::size_t>(n));
-    }
-}
+int channel = -1;  ///< to the supervisor; -1: none
 
 void on_fatal_signal(int number) {
     if (!spoken.exchange(true)) {
         for (const FatalSignal& signal : fatal_signals) {
-            if (signal.number == number) say(signal.line.data());
+            if (signal.number == number) say_last_words(signal.line.data());
         }
     }
     std::signal(number, SIG_DFL);
@@ -57,11 +55,26 @@ void on_fatal_signal(int number) {
         if (const auto line = reason.find('\n'); line != std::string::npos) reason.resize(line);
     } catch (...) {
     }
-    if (!spoken.exchange(true)) say(fmt::format("plimsoll-worker: rank {}: ended by: {}\n", own_rank, reason));
+    if (!spoken.exchange(true)) {
+        say_last_words(fmt::format("plimsoll-worker: rank {}: ended by: {}\n", own_rank, reason));
+    }
     std::abort();
 }
 
 }  // namespace
+
+void say_last_words(std::string_view line) noexcept {
+    print_error(line);
+    if (channel >= 0) static_cast<void>(write_all(channel, line));
+}
+
+void open_last_words() {
+    const char* number = std::getenv(last_words_variable);
+    if (number == nullptr) return;
+    channel = std::atoi(number);
+    // Whatever this process starts must not speak for it.
+    if (channel <= STDERR_FILENO || ::fcntl(channel, F_SETFD, FD_CLOEXEC) != 0) channel = -1;
+}
 
 void install_last_words(int rank) {
     own_rank = rank;

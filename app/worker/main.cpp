@@ -6,14 +6,16 @@
 #include <atomic>
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 
 #include "app/worker/fatal_signals.h"
 #include "app/worker/worker_dry_run.h"
 #include "core/base/json.h"
+#include "core/base/output.h"
 #include "core/base/version.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/engine/ranks/rank_info.h"
@@ -32,12 +34,19 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets
 
 void on_stop_signal(int) { stop_requested = true; }
 
-/// Prints the error in one last line, then ends without destructors, since threads of a broken group may still wait.
+/// Says the error in one last line, then ends without destructors, since threads of a broken group may still wait.
 [[noreturn]] void end(int code, const std::string& last_line = "") {
-    std::fflush(stdout);
-    if (!last_line.empty()) fmt::print(stderr, "{}\n", last_line);
-    std::fflush(stderr);
+    static_cast<void>(plimsoll::flush_output());
+    if (!last_line.empty()) plimsoll::worker::say_last_words(last_line + "\n");
     std::_Exit(code);
+}
+
+/// Ends well, if what was asked for could be written.
+[[noreturn]] void end_with(const std::string& output) {
+    plimsoll::print(output);
+    const auto written = plimsoll::finish_output();
+    if (!written) end(plimsoll::exit_code(written.error()), "plimsoll-worker: " + written.error().message);
+    end(0);
 }
 
 [[noreturn]] void fail(int rank, const plimsoll::Error& error) {
@@ -74,8 +83,7 @@ void on_stop_signal(int) { stop_requested = true; }
 [[noreturn]] void run_dry(const plimsoll::worker::DryRunArguments& arguments) {
     const auto figures = plimsoll::worker::dry_run(arguments);
     if (!figures) end(plimsoll::exit_code(figures.error()), "plimsoll-worker: " + figures.error().message);
-    fmt::print("{}\n", figures->dump());
-    end(0);
+    end_with(figures->dump() + "\n");
 }
 
 /// The plan comes on standard input.
@@ -99,7 +107,9 @@ void on_stop_signal(int) { stop_requested = true; }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+    plimsoll::prepare_output();
+    plimsoll::worker::open_last_words();
     CLI::App app(
         "One rank of a training run. The rank comes from RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT\n"
         "(plimsoll train, torchrun --no-python) or from SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS with MASTER_ADDR and\n"
@@ -112,7 +122,7 @@ int main(int argc, char** argv) {
     std::string host = "127.0.0.1";
     // `run` without dashes as well: torchrun takes --run for one of its own options.
     app.add_option("run,--run", run, "Run folder that holds plan.json (or PLIMSOLL_RUN)");
-    app.add_option("--timeout", timeout, "Seconds after which a silent rank is given up")
+    app.add_option("--timeout", timeout, "Seconds after which a rank that neither answers nor computes is given up")
         ->capture_default_str()
         ->check(CLI::Range(0.1, 86400.0));
     app.add_flag("--store", store, "Serve the store of a run until stdin closes; prints its port");
@@ -142,10 +152,11 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        std::ostringstream out, err;
+        if (app.exit(error, out, err) == 0) end_with(out.str());  // --help, --version
+        plimsoll::print_error(err.str());
+        end(2);
     }
-
-    std::signal(SIGPIPE, SIG_IGN);
     if (dry) run_dry(dry_run);
     if (!adapter.empty()) merge(adapter, merged);
     // A supervisor holds the other end of stdin, or names the run: a worker must not outlive its supervisor.
@@ -155,4 +166,6 @@ int main(int argc, char** argv) {
     if (run.empty() && supervised != nullptr) run = supervised;
     if (run.empty()) end(2, "plimsoll-worker: name the run folder (plimsoll-worker DIR) or set PLIMSOLL_RUN");
     train(run, timeout, inject);
+} catch (const std::exception& error) {
+    end(1, fmt::format("plimsoll-worker: an unexpected error: {}; please report it", error.what()));
 }

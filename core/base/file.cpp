@@ -13,6 +13,7 @@
 
 #include "core/base/beside.h"
 #include "core/base/fd.h"
+#include "core/base/write_error.h"
 
 namespace plimsoll {
 
@@ -88,8 +89,7 @@ Result<void> write_file_atomic(const fs::path& path, std::string_view contents) 
     const fs::path& beside = made.path;
     const auto fail = [&](int error) {
         ::unlink(beside.c_str());
-        return bad_input("cannot write {}: {}; choose another place or free some room", path.string(),
-                         errno_text(error));
+        return bad_input("{}", write_error(path, error));
     };
     if (replaces && ::fchmod(fd.get(), old.st_mode & 07777U) != 0) return fail(errno);
     std::size_t done = 0;

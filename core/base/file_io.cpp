@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "core/base/beside.h"
+#include "core/base/write_error.h"
 
 namespace plimsoll {
 
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t max_io = 1 << 30;
 
 tl::unexpected<Error> cannot_write(const fs::path& path, int error) {
-    return bad_input("cannot write {}: {}; choose another place or free some room", path.string(), errno_text(error));
+    return bad_input("{}", write_error(path, error));
 }
 
 tl::unexpected<Error> cannot_read(const fs::path& path, int error) {

@@ -44,8 +44,13 @@ Result<Json> sum_of(const fs::path& path) {
 Result<void> check_file(const fs::path& path, const Json& written) {
     PLIMSOLL_TRY(const auto found, sum_of(path));
     if (found == written) return {};
-    return bad_input("{} is not as it was written ({} bytes, {} were written)", path.string(),
-                     found.at("bytes").get<std::uint64_t>(), written.value("bytes", std::uint64_t{0}));
+    const auto bytes = found.at("bytes").get<std::uint64_t>(), then = written.value("bytes", std::uint64_t{0});
+    if (bytes != then) {
+        return bad_input("{} is not as it was written ({} bytes, {} were written)", path.string(), bytes, then);
+    }
+    return bad_input("{} is not as it was written: its {} bytes have the checksum {}, {} was written", path.string(),
+                     bytes, found.at("crc32c_of_blocks").get<std::string>(),
+                     written.value("crc32c_of_blocks", std::string("no checksum")));
 }
 
 }  // namespace

@@ -96,8 +96,13 @@ std::string what_to_do(const ProcessEnd& end, const std::string& words, const st
                      "not enough memory", "defaultcpuallocator"})) {
         return "it ran out of memory: make layout.micro_batch smaller, or set layout.recompute to full";
     }
+    // The rank has named the disk and the cure itself (core/base/write_error.h).
+    if (says(words, {"free some room there", "the file size limit is reached"})) return "then resume the run";
     if (says(words, {"no space left", "disk full", "disk quota exceeded"})) {
         return "the disk is full: free some room, then resume the run";
+    }
+    if (end.signal == SIGXFSZ || says(words, {"file too large", "file size limit"})) {
+        return "a file grew beyond the file size limit (`ulimit -f`, or the file system's): raise it, then resume the run";
     }
     if (says(words, {"error while loading shared libraries"})) {
         return "LibTorch is not where it was when this was built: run packaging/setup and build again";

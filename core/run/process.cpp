@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <map>
 
 #include "core/base/file.h"
+#include "core/base/write_error.h"
 
 namespace plimsoll {
 
@@ -48,14 +50,15 @@ struct ExecImage {
     ::_exit(127);
 }
 
-/// Runs in the child: descriptors to 0, 1, 2 (copied high first, so that none is overwritten before it is used).
+/// Runs in the child: descriptors to 0, 1, 2 and extra_fd (copied high first, so that none is overwritten before it is
+/// used).
 void set_descriptors(const ProcessOptions& options, int null, int report) {
-    int wanted[3] = {options.in, options.out, options.err};
+    int wanted[extra_fd + 1] = {options.in, options.out, options.err, options.extra};
     for (int& fd : wanted) {
         fd = ::fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, 10);
         if (fd < 0) give_up(report);
     }
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i <= (options.extra < 0 ? STDERR_FILENO : extra_fd); ++i) {
         if (::dup2(wanted[i], i) < 0) give_up(report);
     }
 }
@@ -78,8 +81,12 @@ void set_descriptors(const ProcessOptions& options, int null, int report) {
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGQUIT, SIGXFSZ}) ::signal(number, SIG_DFL);
+    // The report is moved out of the way of the descriptors that the child gets.
+    report = ::fcntl(report, F_DUPFD_CLOEXEC, 20);
+    if (report < 0) ::_exit(127);
     set_descriptors(options, null, report);
-    ::syscall(SYS_close_range, 3U, ~0U, 4U);  // 4: CLOSE_RANGE_CLOEXEC; nothing of the parent leaks into the child
+    const unsigned first = options.extra < 0 ? extra_fd : extra_fd + 1;
+    ::syscall(SYS_close_range, first, ~0U, 4U);  // 4: CLOSE_RANGE_CLOEXEC; nothing of the parent leaks into the child
     ::execve(image.arguments[0], image.arguments.data(), image.environment.data());
     give_up(report);
 }
@@ -91,12 +98,18 @@ void UniqueFd::reset() {
     fd_ = -1;
 }
 
+Result<UniqueFd> memory_file(const char* name) {
+    UniqueFd fd(::memfd_create(name, MFD_CLOEXEC));
+    if (fd.get() < 0) return failed("cannot make a buffer in memory: {}", errno_text(errno));
+    return fd;
+}
+
 Result<LogFile> LogFile::open(const std::filesystem::path& path) {
     LogFile log;
     log.fd = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
     struct stat info {};
     if (log.fd.get() < 0 || ::fstat(log.fd.get(), &info) != 0) {
-        return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
+        return bad_input("{}", write_error(path, errno));
     }
     log.size = static_cast<std::uint64_t>(info.st_size);
     return log;

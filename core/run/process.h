@@ -34,13 +34,20 @@ private:
     int fd_ = -1;
 };
 
+/// Number under which a child finds ProcessOptions::extra.
+inline constexpr int extra_fd = 3;
+
 struct ProcessOptions {
     std::vector<std::string> arguments;                            ///< the program's path first
     std::vector<std::pair<std::string, std::string>> environment;  ///< over the parent's
     int in = -1, out = -1, err = -1;                               ///< descriptors for the child; -1: /dev/null
+    int extra = -1;                                                ///< the child's descriptor extra_fd; -1: none
     bool dies_with_parent = true;  ///< SIGKILL when the thread that started the process ends
     bool own_session = false;  ///< setsid() and a second fork: the process outlives the parent and is nobody's zombie
 };
+
+/// Anonymous memory behind a descriptor: no pipe to fill up, no file to clean up, no disk that could be full.
+Result<UniqueFd> memory_file(const char* name);
 
 /// A file that output is appended to.
 struct LogFile {

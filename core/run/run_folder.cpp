@@ -2,6 +2,7 @@
 #include "core/run/run_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +11,11 @@
 #include <system_error>
 
 #include "core/base/clock.h"
+#include "core/base/fd.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/output.h"
+#include "core/base/write_error.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/plan_schema.h"
 #include "core/run/run_lock.h"
@@ -65,9 +69,22 @@ Result<void> make_folders(const RunLayout& run) {
     for (const fs::path& folder : {run.run(), run.records(), run.logs(), run.checkpoints()}) {
         std::error_code error;
         fs::create_directories(folder, error);
-        if (error) return bad_input("cannot make the run folder {}: {}", run.run().string(), error.message());
+        if (error) return bad_input("cannot make the run folder: {}", write_error(folder, error.value()));
     }
     return {};
+}
+
+/// A full disk has no room for a new file, but the block that the old one has takes the new text as well: why a run
+/// ended is known even then. False where that does not work either.
+bool write_in_place(const fs::path& file, const Json& json) {
+    constexpr std::size_t block = 4096;  // the least of common file systems
+    const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat old {};
+    if (fd.get() < 0 || ::fstat(fd.get(), &old) != 0 || !S_ISREG(old.st_mode)) return false;
+    std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    // Never shorter than what it replaces, so that a reader in between finds no torn end.
+    if (old.st_size > 0) text.resize(std::max(text.size(), static_cast<std::size_t>(old.st_size)), '\n');
+    return text.size() <= block && write_all(fd.get(), text) == 0;
 }
 
 Result<RunState> state_from_json(const Json& json, const fs::path& path) {
@@ -197,25 +214,23 @@ Result<RunState> RunFolder::state() const {
 }
 
 Result<void> RunFolder::write_state(const RunState& state) const {
-    return write_json(layout_.state(), Json{{"status", std::string(name_of(state.status))},
-                                            {"reason", state.reason},
-                                            {"world_size", state.world_size},
-                                            {"supervisor_pid", state.supervisor_pid},
-                                            {"started", state.started},
-                                            {"ended", state.ended}});
+    const Json json{
+        {"status", std::string(name_of(state.status))}, {"reason", state.reason},   {"world_size", state.world_size},
+        {"supervisor_pid", state.supervisor_pid},       {"started", state.started}, {"ended", state.ended}};
+    auto written = write_json(layout_.state(), json);
+    if (written || write_in_place(layout_.state(), json)) return {};
+    return written;
 }
 
 bool RunFolder::live() const { return RunLock::held(lock_path()); }
 
 Result<void> RunFolder::request(const std::string& command) const {
     const int fd = ::open(control_path().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
-    if (fd < 0) return bad_input("cannot write {}: {}", control_path().string(), errno_text(errno));
-    const std::string line = command + "\n";
-    const ssize_t n = ::write(fd, line.data(), line.size());
-    const int error = n < 0 ? errno : ENOSPC;
+    if (fd < 0) return bad_input("{}", write_error(control_path(), errno));
+    const int error = write_all(fd, command + "\n");
     ::close(fd);
-    if (n == static_cast<ssize_t>(line.size())) return {};
-    return failed("cannot write {}: {}", control_path().string(), errno_text(error));
+    if (error == 0) return {};
+    return failed("{}", write_error(control_path(), error));
 }
 
 }  // namespace plimsoll

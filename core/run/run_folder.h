@@ -2,7 +2,8 @@
 // A run is a folder that outlives the window (core/telemetry/contract/run_layout.h says what lies where):
 //   the state (see RunState) is rewritten atomically by the supervisor;
 //   the lock (F_OFD_SETLK) is held by the supervisor while it lives: the only sign of life that is trusted;
-//   control holds commands, a line each: "stop", "kill"; it is removed at the end of a run.
+//   control holds commands, a line each: "stop", "now", "kill" (StopWish of supervisor.h); it is removed at the end of a
+//   run.
 #pragma once
 
 #include <array>
@@ -61,6 +62,7 @@ public:
     /// The recorded state. A state "running" while nobody holds the lock is reported as Failed with the reason. A run
     /// that was created within the last seconds and waits for its supervisor is Starting.
     Result<RunState> state() const;
+    /// Works on a full disk as well, where the state has been written before.
     Result<void> write_state(const RunState& state) const;
     bool live() const;                                       ///< somebody holds the lock
     Result<void> request(const std::string& command) const;  ///< appends to control

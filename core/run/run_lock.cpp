@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "core/base/file.h"
+#include "core/base/write_error.h"
 
 namespace plimsoll {
 
@@ -15,7 +16,7 @@ namespace plimsoll {
 
 Result<RunLock> RunLock::take(const std::filesystem::path& lock_file) {
     RunLock lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (lock.fd_ < 0) return bad_input("cannot write {}: {}", lock_file.string(), errno_text(errno));
+    if (lock.fd_ < 0) return bad_input("{}", write_error(lock_file, errno));
     struct flock whole {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;

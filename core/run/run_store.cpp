@@ -11,6 +11,7 @@
 
 #include "core/base/json.h"
 #include "core/base/nearest.h"
+#include "core/base/write_error.h"
 
 namespace plimsoll {
 
@@ -61,6 +62,22 @@ fs::path new_run_path(const Plan& plan) {
     std::error_code ignored;
     for (int number = 2; fs::exists(free, ignored); ++number) free = fmt::format("{}-{}", path.string(), number);
     return free;
+}
+
+Result<RunFolder> create_in_store(const Plan& plan) {
+    std::error_code error;
+    fs::create_directories(runs_folder(), error);
+    if (error) return bad_input("{}", write_error(runs_folder(), error.value()));
+    for (;;) {
+        const fs::path path = new_run_path(plan);
+        // Made by one alone, so whoever finds it there takes the next name.
+        if (fs::create_directory(path, error)) {
+            auto run = RunFolder::create(path, plan, false);
+            if (!run) fs::remove(path, error);
+            return run;
+        }
+        if (error) return bad_input("{}", write_error(path, error.value()));
+    }
 }
 
 std::vector<RunFolder> list_runs(const fs::path& store) {

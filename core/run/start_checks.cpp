@@ -9,6 +9,7 @@
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/stored_checkpoint.h"
 #include "core/data/corpus.h"
+#include "core/data/sample_order.h"
 #include "core/plan/adapter.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/hugging_face/peft_config.h"
@@ -55,6 +56,31 @@ Result<void> check_weights(const std::string& place) {
         place);
 }
 
+std::vector<std::string> text_warnings(const Plan& plan) {
+    std::vector<std::string> warnings;
+    const auto text = read_corpus_beginning(plan.data, 0);
+    if (!text) return warnings;  // check_start() says why
+    const auto sequences =
+        static_cast<std::int64_t>(SampleOrder(text->train_size, plan.data.sequence_length, 0).samples_per_epoch());
+    const std::int64_t batch = plan.layout.global_batch();
+    if (sequences < batch) {
+        warnings.push_back(fmt::format(
+            "the text is shorter than a batch: it holds {} of {} bytes and a global batch takes {}, so each is in every "
+            "batch {:.3g} times; give a longer text, or lower data.sequence_length or the global batch",
+            sequences == 1 ? "1 sequence" : fmt::format("{} sequences", format_count(sequences)),
+            format_count(plan.data.sequence_length), format_count(batch),
+            static_cast<double>(batch) / static_cast<double>(sequences)));
+    }
+    const bool validates = plan.training.validate_every > 0 && plan.data.validation_fraction > 0;
+    if (validates && static_cast<Bytes>(text->train_size) == text->size) {
+        warnings.push_back(fmt::format(
+            "nothing is kept for validation: {:g} % (data.validation_fraction) of the text's {} bytes are less than a "
+            "sequence of {} and the byte after it; give a longer text or a larger fraction",
+            100 * plan.data.validation_fraction, format_count(text->size), format_count(plan.data.sequence_length)));
+    }
+    return warnings;
+}
+
 }  // namespace
 
 Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
@@ -90,7 +116,7 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
 }
 
 std::vector<std::string> start_warnings(const Plan& plan) {
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings = text_warnings(plan);
     if (!plan.cluster.on_cpu()) return warnings;
     const Machine machine = probe_machine();
     const std::int64_t ranks = plan.layout.world_size();

@@ -14,7 +14,7 @@ Result<void> check_start(const Plan& plan, const std::filesystem::path& place);
 /// new ones come.
 Bytes checkpoint_room(const Plan& plan, const std::filesystem::path& place);
 
-/// Sentences about a start that works but will disappoint (more threads than cores).
+/// Sentences about a start that works but will disappoint (more threads than cores, a text shorter than a batch).
 std::vector<std::string> start_warnings(const Plan& plan);
 
 }  // namespace plimsoll

@@ -54,9 +54,8 @@ Result<int> StoreProcess::port(int wait_ms, Seconds timeout) {
     if (line_.find('\n') == std::string::npos) {
         const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - started_;
         if (waited.count() < timeout) return 0;
-        return failed(
-            "the store (plimsoll-worker --store) gave no port within {:g} s; the machine may be overloaded: start the run again",
-            timeout);
+        return failed("the store (plimsoll-worker --store) gave no port within {:g} s; the machine may be overloaded",
+                      timeout);
     }
     int port = 0;
     const auto [end, error] = std::from_chars(line_.data(), line_.data() + line_.size(), port);
@@ -67,7 +66,7 @@ Result<int> StoreProcess::port(int wait_ms, Seconds timeout) {
 std::string StoreProcess::obituary() {
     process_.kill_and_wait();
     const std::string words = last_words(log_, log_from_);
-    return fmt::format("the store that the ranks meet at (plimsoll-worker --store) ended; {}; start the run again",
+    return fmt::format("the store that the ranks meet at (plimsoll-worker --store) ended; {}",
                        words.empty() ? "it left no last words" : "its last words: " + words);
 }
 

@@ -18,14 +18,17 @@
 #include "core/base/file.h"
 #include "core/base/random_text.h"
 #include "core/base/json.h"
+#include "core/checkpoint/checkpoint_state.h"
 #include "core/plan/plan_io.h"
 #include "core/run/detached.h"
 #include "core/run/last_words.h"
 #include "core/run/process.h"
 #include "core/run/run_lock.h"
 #include "core/run/start_checks.h"
+#include "core/run/stop_wait.h"
 #include "core/run/store_process.h"
 #include "core/telemetry/contract/event_kind.h"
+#include "core/telemetry/contract/last_words_channel.h"
 #include "core/telemetry/contract/run_layout.h"
 #include "core/telemetry/last_step.h"
 #include "core/telemetry/writer.h"
@@ -44,6 +47,7 @@ double since(Clock::time_point then) { return std::chrono::duration<double>(Cloc
 struct Worker {
     int rank = 0;
     Process process;
+    UniqueFd said;                  ///< last words, in memory
     std::uint64_t log_from = 0;     ///< where this start's output begins
     std::optional<ProcessEnd> end;  ///< once it has ended by itself
     int order = 0;                  ///< of ending
@@ -64,7 +68,7 @@ public:
         PLIMSOLL_CHECK(check());
         event(EventKind::Supervise,
               fmt::format("{} {} started", state_.world_size, state_.world_size == 1 ? "rank is" : "ranks are"));
-        if (!stop_asked_ && start()) watch();
+        if (!stop_asked() && start()) watch();
         end_all();
         settle();
         return state_;
@@ -81,7 +85,7 @@ private:
         std::thread(std::move(task)).detach();
         while (result.wait_for(std::chrono::milliseconds(tick_ms)) != std::future_status::ready) {
             look();
-            if (stop_asked_) return {};
+            if (stop_asked()) return {};
         }
         return result.get();
     }
@@ -90,7 +94,7 @@ private:
         if (state_.world_size > 1 && !start_store()) return false;
         for (int rank = 0; rank < state_.world_size; ++rank) {
             look();
-            if (stop_asked_) return false;
+            if (stop_asked()) return false;
             if (!start_worker(rank)) return false;
         }
         set_status(RunStatus::Running);
@@ -102,13 +106,13 @@ private:
         if (!secret) return fail(secret.error().message);
         secret_ = *std::move(secret);
         auto started = StoreProcess::start(worker_, run_.layout().store_log());
-        if (!started) return fail(started.error().message);
+        if (!started) return fail_on_store(started.error().message);
         store_ = std::move(*started);
         while (port_ == 0) {
             look();
-            if (stop_asked_) return false;
+            if (stop_asked()) return false;
             const auto port = store_->port(tick_ms, options_.store_timeout);
-            if (!port) return fail(port.error().message);
+            if (!port) return fail_on_store(port.error().message);
             port_ = *port;
         }
         return true;
@@ -117,9 +121,14 @@ private:
     bool start_worker(int rank) {
         const auto log = LogFile::open(run_.log_path(rank));
         if (!log) return fail(log.error().message);
+        auto said = memory_file("last words");
+        if (!said) return fail(said.error().message);
         const std::string ranks = std::to_string(state_.world_size);
         ProcessOptions options;
         options.arguments = {worker_.string(), "--run", run_.path().string()};
+        if (options_.rank_timeout > 0) {
+            options.arguments.insert(options.arguments.end(), {"--timeout", fmt::format("{}", options_.rank_timeout)});
+        }
         options.environment = {{"RANK", std::to_string(rank)},
                                {"LOCAL_RANK", std::to_string(rank)},
                                {"WORLD_SIZE", ranks},
@@ -128,11 +137,13 @@ private:
                                {"MASTER_PORT", std::to_string(port_)},
                                {"PLIMSOLL_RUN", run_.path().string()},
                                {"PLIMSOLL_SECRET", secret_},
+                               {last_words_variable, std::to_string(extra_fd)},
                                {"OMP_NUM_THREADS", std::to_string(std::max<std::int64_t>(plan_.training.threads, 1))}};
         options.out = options.err = log->fd.get();
+        options.extra = said->get();
         auto started = Process::start(options);
         if (!started) return fail(started.error().message);
-        workers_.push_back({rank, std::move(*started), log->size, std::nullopt, 0});
+        workers_.push_back({rank, std::move(*started), std::move(*said), log->size, std::nullopt, 0});
         return true;
     }
 
@@ -142,14 +153,15 @@ private:
             collect();
             const bool all_ended =
                 std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.end.has_value(); });
-            if (all_ended || kill_asked_) return;
-            if (stop_asked_ && since(*stop_asked_) >= options_.grace) {
+            if (all_ended || stop_ == StopWish::AtOnce) return;
+            if (now_asked_ && overdue(*now_asked_, options_.grace)) {
                 had_to_kill_ = true;
                 return;
             }
-            if (failed_at_ && since(*failed_at_) >= options_.failure_grace) return;
-            if (!stop_asked_ && !failed_at_ && store_ && store_->ended()) {
-                fail(store_->obituary());
+            // The others cannot go on without it; what one of them is writing is finished all the same.
+            if (lost_at_ && overdue(*lost_at_, options_.failure_grace)) return;
+            if (!stop_asked() && !lost_at_ && store_ && store_->ended()) {
+                fail_on_store(store_->obituary());
                 return;
             }
             wait();
@@ -163,7 +175,9 @@ private:
             worker.end = worker.process.end();
             if (!worker.end) continue;
             worker.order = ++ended_;
-            if (!worker.end->good() && !stop_asked_ && !failed_at_) failed_at_ = Clock::now();
+            if (worker.end->good() || lost_at_) continue;
+            lost_at_ = Clock::now();
+            lost_before_stop_ = !stop_asked();
         }
     }
 
@@ -175,13 +189,25 @@ private:
         }
         // A deadline that is nearer than the tick is kept to the millisecond.
         double left = tick_ms / 1000.0;
-        if (stop_asked_) left = std::min(left, options_.grace - since(*stop_asked_));
+        if (const double grace = now_asked_ ? options_.grace - since(*now_asked_) : 0; grace > 0) {
+            left = std::min(left, grace);
+        }
         ::poll(watched.data(), watched.size(), std::clamp(static_cast<int>(left * 1000) + 1, 1, tick_ms));
+    }
+
+    bool stop_asked() const { return stop_ != StopWish::None; }
+
+    /// A checkpoint that is being written is finished, and those who wrote it have the same grace after it.
+    bool overdue(Clock::time_point from, Seconds grace) {
+        if (since(std::max(from, saving_at_)) < grace) return false;
+        if (!save_under_way(run_.layout(), state_.started)) return true;
+        saving_at_ = Clock::now();
+        return false;
     }
 
     /// Has anybody asked for an end?
     void look() {
-        if (options_.wants_stop && options_.wants_stop()) ask_stop("asked for at the terminal");
+        if (options_.wants_stop) ask_stop(options_.wants_stop());
         const auto text = read_file(run_.control_path(), 1 * MiB);
         if (!text || text->size() <= control_read_) return;
         const std::string fresh = text->substr(control_read_);
@@ -192,21 +218,26 @@ private:
         while (at <= whole) {
             const std::size_t end = fresh.find('\n', at);
             const std::string command = fresh.substr(at, end - at);
-            if (command == "stop") ask_stop("asked for through the run folder");
-            if (command == "kill") {
-                ask_stop("asked for at once through the run folder");
-                kill_asked_ = true;
-            }
+            if (command == "stop") ask_stop(StopWish::AfterStep);
+            if (command == "now") ask_stop(StopWish::Now);
+            if (command == "kill") ask_stop(StopWish::AtOnce);
             at = end + 1;
         }
     }
 
-    void ask_stop(const std::string& how) {
-        if (stop_asked_) return;
-        stop_asked_ = Clock::now();
-        for (const Worker& worker : workers_) worker.process.signal(SIGTERM);
-        set_status(RunStatus::Stopping);
-        event(EventKind::StopRequested, "a stop was " + how);
+    void ask_stop(StopWish wish) {
+        if (wish <= stop_) return;
+        const bool first = !stop_asked();
+        stop_ = wish;
+        if (wish >= StopWish::Now && !now_asked_) now_asked_ = Clock::now();
+        if (first) {
+            for (const Worker& worker : workers_) worker.process.signal(SIGTERM);
+            set_status(RunStatus::Stopping);
+        }
+        event(EventKind::StopRequested,
+              wish == StopWish::AfterStep ? "Stop requested: the step under way is finished and saved."
+              : wish == StopWish::Now     ? "Stop requested now: the step under way is not waited for."
+                                          : "Stop requested at once: the ranks are killed.");
     }
 
     void end_all() {
@@ -222,22 +253,14 @@ private:
     void settle() {
         const Worker* culprit = nullptr;
         for (const Worker& worker : workers_) {
-            if (worker.end && !worker.end->good() && (culprit == nullptr || more_to_blame(worker, *culprit)))
-                culprit = &worker;
+            if (is_to_blame(worker) && (culprit == nullptr || more_to_blame(worker, *culprit))) culprit = &worker;
         }
-        if (stop_asked_ && failure_.empty() && !failed_at_) {
-            state_.reason = "stopped when it was asked to";
-            if (kill_asked_)
-                state_.reason += "; its workers were killed, so the last checkpoint counts";
-            else if (had_to_kill_) {
-                state_.reason +=
-                    fmt::format("; {} had not ended after {:.1f} s and {} killed, so the last checkpoint counts",
-                                was_running_ == 1 ? "one rank" : fmt::format("{} ranks", was_running_), options_.grace,
-                                was_running_ == 1 ? "was" : "were");
-            } else if (culprit != nullptr && culprit->end->signal == 0) {
-                state_.reason += "; " + blame(*culprit);
-            }
+        if (stop_asked() && failure_.empty() && culprit == nullptr) {
+            state_.reason = "stopped on request" + how_it_was_stopped();
             finish(RunStatus::Stopped, EventKind::Stopped);
+        } else if (stop_asked() && failure_.empty() && !lost_before_stop_) {
+            state_.reason = fmt::format("the run was asked to stop, but {}; {}", blame(*culprit), what_counts());
+            finish(RunStatus::Failed, EventKind::Failed);
         } else if (!failure_.empty() || culprit != nullptr) {
             state_.reason = failure_.empty() ? blame(*culprit) : failure_;
             finish(RunStatus::Failed, EventKind::Failed);
@@ -247,12 +270,39 @@ private:
         }
     }
 
+    /// A rank that SIGTERM met before it could listen has lost nothing: it had taken no step.
+    bool is_to_blame(const Worker& worker) const {
+        if (!worker.end || worker.end->good()) return false;
+        return lost_before_stop_ || !stop_asked() || worker.end->signal != SIGTERM;
+    }
+
+    /// "", or what was lost.
+    std::string how_it_was_stopped() const {
+        if (stop_ != StopWish::AtOnce && !had_to_kill_) return "";
+        if (was_running_ == 0) return "";
+        const std::string ranks = was_running_ == 1 ? "one rank" : fmt::format("{} ranks", was_running_);
+        const char* were = was_running_ == 1 ? "was" : "were";
+        if (stop_ == StopWish::AtOnce) return fmt::format("; {} {} killed, so {}", ranks, were, what_counts());
+        return fmt::format("; {} had not ended after {:.1f} s and {} killed, so {}", ranks, options_.grace, were,
+                           what_counts());
+    }
+
+    std::string what_counts() const {
+        const auto steps = checkpoint_steps(run_.checkpoints());
+        if (steps.empty()) return "nothing is kept, as there is no checkpoint yet";
+        return fmt::format("the last checkpoint counts, of step {}", steps.front());
+    }
+
     bool more_to_blame(const Worker& a, const Worker& b) const {
         const bool follows_a = is_follow_up(*a.end, words_of(a)), follows_b = is_follow_up(*b.end, words_of(b));
         return follows_a != follows_b ? follows_b : a.order < b.order;
     }
 
-    std::string words_of(const Worker& worker) const { return last_words(run_.log_path(worker.rank), worker.log_from); }
+    /// What the rank left in memory if it could, else the end of its log.
+    std::string words_of(const Worker& worker) const {
+        const std::string said = last_words(fmt::format("/proc/self/fd/{}", worker.said.get()), 0);
+        return said.empty() ? last_words(run_.log_path(worker.rank), worker.log_from) : said;
+    }
 
     std::string blame(const Worker& worker) const {
         const std::string words = words_of(worker);
@@ -271,10 +321,16 @@ private:
 
     void set_status(RunStatus status) {
         state_.status = status;
-        // A disk that is full for a moment must not end the run.
+        // A disk that is full for a moment must not end the run. (write_state() needs no room for the last word.)
         const auto written = run_.write_state(state_);
         if (!written && status >= RunStatus::Finished)
             state_.reason += (state_.reason.empty() ? "" : "; ") + written.error().message;
+    }
+
+    /// The store takes the run down with it, though the ranks did nothing wrong.
+    bool fail_on_store(const std::string& sentence) {
+        return fail(fmt::format("{}; `plimsoll train --resume --run {}` goes on from the last checkpoint", sentence,
+                                run_.path().string()));
     }
 
     bool fail(std::string sentence) {
@@ -301,9 +357,11 @@ private:
     int ended_ = 0;
     int was_running_ = 0;
     std::size_t control_read_ = 0;
-    std::optional<Clock::time_point> stop_asked_;
-    std::optional<Clock::time_point> failed_at_;
-    bool kill_asked_ = false;
+    StopWish stop_ = StopWish::None;
+    std::optional<Clock::time_point> now_asked_;
+    std::optional<Clock::time_point> lost_at_;  ///< when the first rank ended badly
+    bool lost_before_stop_ = false;
+    Clock::time_point saving_at_{};  ///< when a checkpoint was last seen being written
     bool had_to_kill_ = false;
     std::string failure_;
 };

@@ -2,12 +2,12 @@
 #include "core/run/worker_process.h"
 
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "core/base/file.h"
+#include "core/base/output.h"
 #include "core/run/process.h"
 #include "core/run/supervisor.h"
 
@@ -15,19 +15,9 @@ namespace plimsoll {
 
 namespace {
 
-/// Anonymous memory behind a descriptor: no pipe to fill up, no file to clean up.
-Result<UniqueFd> memory_file(const char* name) {
-    UniqueFd fd(::memfd_create(name, MFD_CLOEXEC));
-    if (fd.get() < 0) return failed("cannot make a buffer for the worker: {}", errno_text(errno));
-    return fd;
-}
-
 Result<void> fill(const UniqueFd& fd, const std::string& text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const ssize_t written = ::write(fd.get(), text.data() + at, text.size() - at);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("cannot hand the plan to the worker: {}", errno_text(errno));
-        at += static_cast<std::size_t>(written);
+    if (const int error = write_all(fd.get(), text); error != 0) {
+        return failed("cannot hand the plan to the worker: {}", errno_text(error));
     }
     ::lseek(fd.get(), 0, SEEK_SET);
     return {};

@@ -12,6 +12,8 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/output.h"
+#include "core/base/write_error.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll {
@@ -34,7 +36,7 @@ Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path)
     TelemetryWriter writer;
     writer.path_ = path.string();
     writer.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
-    if (writer.fd_ < 0) return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
+    if (writer.fd_ < 0) return bad_input("{}", write_error(path, errno));
     struct stat info {};
     if (::fstat(writer.fd_, &info) != 0) return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
     if (!S_ISREG(info.st_mode)) return bad_input("cannot write {}: it is not a regular file", path.string());
@@ -137,20 +139,17 @@ Result<void> TelemetryWriter::event(const Event& event) {
 }
 
 Result<void> TelemetryWriter::append(std::string_view frames) {
-    ssize_t n = -1;
-    do {
-        n = ::write(fd_, frames.data(), frames.size());
-    } while (n < 0 && errno == EINTR);
-    if (n == static_cast<ssize_t>(frames.size())) {
+    // One write(2) unless the room runs out in its middle; the write of the rest tells why then.
+    const int error = write_all(fd_, frames);
+    if (error == 0) {
         size_ += frames.size();
         return {};
     }
-    const int error = n < 0 ? errno : ENOSPC;  // a short write to a regular file: the room ran out
-    if (n > 0 && ::ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
-        return failed("cannot write {}: {}, and half a record could not be taken back: {}", path_, errno_text(error),
+    if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
+        return failed("{}; and half a record could not be taken back: {}", write_error(path_, error),
                       errno_text(errno));
     }
-    return failed("cannot write {}: {}; free some room, then resume the run", path_, errno_text(error));
+    return failed("{}; then resume the run", write_error(path_, error));
 }
 
 }  // namespace plimsoll

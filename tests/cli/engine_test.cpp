@@ -110,7 +110,7 @@ TEST_F(EngineTest, AdaptersTrainResumeAndLeaveInPeftsFiles) {
                    "is 4; set it to that");
 }
 
-TEST_F(EngineTest, StopOfADetachedRunTakesTwoSecondsAtMostAndLeavesACheckpoint) {
+TEST_F(EngineTest, StopOfADetachedRunOfShortStepsTakesTwoSecondsAtMostAndLeavesACheckpoint) {
     ASSERT_EQ(plimsoll(train({"--steps", "100000", "--detach"})).code, 0);
     const RunFolder run(folder / "run");
     bool learning = false;

@@ -11,6 +11,7 @@
 namespace plimsoll {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class TrainTest : public CliTest {
@@ -93,23 +94,128 @@ TEST_F(TrainTest, InterruptStopsTheRunAndLeavesItResumable) {
     ::kill(process.pid(), SIGINT);
     const Output output = ended(process);
     EXPECT_EQ(output.code, 0) << output.err;
-    EXPECT_THAT(output.out,
-                HasSubstr("stopped when it was asked to; `plimsoll train --resume --run " + path("run") + "`"));
+    EXPECT_THAT(output.out, HasSubstr("stopped on request; `plimsoll train --resume --run " + path("run") + "`"));
     ranks_do("ok");
     EXPECT_EQ(plimsoll({"train", "--resume", "--run", path("run"), "--steps", "400"}).code, 0);
     EXPECT_EQ(RunFolder(folder / "run").plan()->training.steps, 400);
 }
 
-TEST_F(TrainTest, SecondInterruptEndsItAtOnce) {
-    ranks_do("ignore");
+TEST_F(TrainTest, OneInterruptWaitsForTheStepAndSaysHowToWaitNoLonger) {
+    ranks_do("step 2500");
     Process process = start(train());
     ASSERT_TRUE(training());
     ::kill(process.pid(), SIGINT);
-    ASSERT_TRUE(wait_for(RunStatus::Stopping));
-    ::kill(process.pid(), SIGINT);
     const Output output = ended(process);
     EXPECT_EQ(output.code, 0) << output.err;
-    EXPECT_THAT(output.out, HasSubstr("its workers were killed"));
+    EXPECT_THAT(
+        output.out,
+        AllOf(HasSubstr("stopping, nothing is lost: step 1 is the first and has taken "),
+              HasSubstr("; then its checkpoint is saved. Ctrl-C again does not wait for the step (its work is lost "
+                        "then), a third one kills the ranks at once\n"),
+              HasSubstr("stopped on request; `plimsoll train --resume")));
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints/step-00000007"));
+}
+
+TEST_F(TrainTest, SecondInterruptDoesNotWaitForTheStepAndTheThirdForNothing) {
+    for (const int count : {2, 3}) {
+        SCOPED_TRACE(count);
+        ranks_do(count == 2 ? "step 60000" : "save 60000");
+        std::filesystem::remove_all(folder / "run");
+        Process process = start(train());
+        ASSERT_TRUE(training());
+        ::kill(process.pid(), SIGINT);
+        ASSERT_TRUE(wait_for(RunStatus::Stopping));
+        for (int i = 1; i < count; ++i) {
+            ::usleep(400'000);
+            ::kill(process.pid(), SIGINT);
+        }
+        const Output output = ended(process);
+        EXPECT_EQ(output.code, 0) << output.err;
+        EXPECT_THAT(output.out, HasSubstr("Ctrl-C again kills the ranks at once\n"));
+        if (count == 2) {
+            EXPECT_THAT(output.out, HasSubstr("2 ranks had not ended after 1.5 s and were killed"));
+        } else {
+            EXPECT_THAT(output.out,
+                        AllOf(HasSubstr("stopping now, when this is done: the checkpoint of step 7 is being "
+                                        "saved: 4 B so far"),
+                              HasSubstr("the ranks are killed\n"), HasSubstr("2 ranks were killed")));
+        }
+    }
+}
+
+TEST_F(TrainTest, ATerminalThatClosesTwiceOrPassesCtrlCOnLosesNoWork) {
+    // SIGHUP comes from the shell and from the kernel, SIGINT also from the program that started this one.
+    for (const int number : {SIGHUP, SIGTERM, SIGINT}) {
+        SCOPED_TRACE(number);
+        ranks_do("step 2500");
+        std::filesystem::remove_all(folder / "run");
+        Process process = start(train());
+        ASSERT_TRUE(training());
+        ::kill(process.pid(), number);
+        ::usleep(number == SIGINT ? 20'000 : 400'000);
+        ::kill(process.pid(), number);
+        EXPECT_EQ(ended(process).code, 0);
+        EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints/step-00000007"));
+    }
+}
+
+TEST_F(TrainTest, StopCommandWaitsForTheStepAndStopNowDoesNot) {
+    ranks_do("step 3000");
+    ASSERT_EQ(plimsoll(train({"--detach"})).code, 0);
+    ASSERT_TRUE(training());
+    const Output stopped = plimsoll({"stop", path("run")});
+    EXPECT_EQ(stopped.code, 0) << stopped.err;
+    EXPECT_THAT(stopped.out, AllOf(HasSubstr("run is stopping: step 1 is the first and has taken "),
+                                   HasSubstr("(`plimsoll stop --now run` does not wait)\n"),
+                                   HasSubstr("run: stopped on request\n")));
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints/step-00000007"));
+
+    std::filesystem::remove_all(folder / "run");
+    ranks_do("step 60000");
+    ASSERT_EQ(plimsoll(train({"--detach"})).code, 0);
+    ASSERT_TRUE(training());
+    // Ctrl-C ends the waiting, not the run.
+    Process waiting = start({"stop", path("run")});
+    ASSERT_TRUE(wait_for(RunStatus::Stopping));
+    ::kill(waiting.pid(), SIGINT);
+    const Output left = ended(waiting);
+    EXPECT_EQ(left.code, 1);
+    EXPECT_THAT(left.err, HasSubstr("run was asked to stop and has not ended yet"));
+    EXPECT_TRUE(RunFolder(folder / "run").live());
+    const Output now = plimsoll({"stop", "--now", path("run")});
+    EXPECT_EQ(now.code, 0) << now.err;
+    EXPECT_THAT(now.out, HasSubstr("run: stopped on request; 2 ranks had not ended after 1.5 s and were killed"));
+}
+
+TEST_F(TrainTest, PatienceReachesTheRanks) {
+    ranks_do("ok");
+    ASSERT_EQ(plimsoll(train({"--timeout", "900"})).code, 0);
+    EXPECT_THAT(contents_of(folder / "run/logs/rank-1.log"), HasSubstr(" --timeout 900\n"));
+    std::filesystem::remove_all(folder / "run");
+    ASSERT_EQ(plimsoll(train({"--timeout", "900", "--detach"})).code, 0);
+    ASSERT_TRUE(wait_for(RunStatus::Finished));
+    EXPECT_THAT(contents_of(folder / "run/logs/rank-1.log"), HasSubstr(" --timeout 900\n"));
+    expect_refused({"train", "--timeout", "0"}, "--timeout");
+}
+
+TEST_F(TrainTest, ARunWhoseOutputHasNoRoomGoesOnToItsEnd) {
+    ranks_do("ok");
+    const std::string command = PLIMSOLL_BIN_DIR "/plimsoll train --data " + path("corpus.txt") + " --run ";
+    EXPECT_EQ(WEXITSTATUS(std::system((command + path("out-run") + " > /dev/full 2> " + path("err")).c_str())), 1);
+    EXPECT_EQ(RunFolder(folder / "out-run").state()->status, RunStatus::Finished);
+    EXPECT_THAT(contents_of(folder / "err"), HasSubstr("cannot write /dev/full: No space left on device"));
+    EXPECT_EQ(WEXITSTATUS(std::system((command + path("err-run") + " 2> /dev/full > /dev/null").c_str())), 0);
+    EXPECT_EQ(RunFolder(folder / "err-run").state()->status, RunStatus::Finished);
+    // Its reader goes.
+    EXPECT_EQ(WEXITSTATUS(std::system(("bash -c 'set -o pipefail; " + command + path("pipe") + " | head -0'").c_str())),
+              0);
+    EXPECT_EQ(RunFolder(folder / "pipe").state()->status, RunStatus::Finished);
+
+    ranks_do("exit 1 the reactor is on fire");
+    const Output failed = plimsoll(train());
+    EXPECT_EQ(failed.code, 1);
+    EXPECT_EQ(WEXITSTATUS(std::system((command + path("both") + " > /dev/full 2> /dev/full").c_str())), 1);
+    EXPECT_EQ(RunFolder(folder / "both").state()->status, RunStatus::Failed);
 }
 
 TEST_F(TrainTest, StopCommandEndsADetachedRun) {

@@ -54,16 +54,56 @@ TEST_F(UsageTest, WrongUsageIsOneSentenceAndExitCodeTwo) {
     expect_refused({"watch", "--once", "--follow"}, "excludes");
 }
 
-TEST_F(UsageTest, ResultThatCannotBeWrittenIsAnError) {
-    const int code = std::system(PLIMSOLL_BIN_DIR "/plimsoll presets > /dev/full 2> /dev/null");
-    EXPECT_EQ(WEXITSTATUS(code), 1);
+/// Commands of every kind, and how each ends.
+const std::vector<std::pair<std::string, int>> kinds_of_commands{{"--help", 0},
+                                                                 {"train --help", 0},
+                                                                 {"--version", 0},
+                                                                 {"presets", 0},
+                                                                 {"schema", 0},
+                                                                 {"machine", 0},
+                                                                 {"lessons", 0},
+                                                                 {"estimate llama-7b", 0},
+                                                                 {"estimate llama-7b --json", 0},
+                                                                 {"pipeline llama-7b --set layout.pp=4", 0},
+                                                                 {"plan llama-7b --gpus 8", 0},
+                                                                 {"doctor cpu-demo", 0},
+                                                                 {"export deepspeed llama-7b-4xa100", 0},
+                                                                 {"runs --json", 0},
+                                                                 {"estimat", 2},
+                                                                 {"estimate no-such-plan", 2},
+                                                                 {"stop no-such-run", 2}};
+
+/// The exit code that a shell sees.
+int shell(const std::string& command) {
+    return WEXITSTATUS(
+        std::system(("bash -c 'set -o pipefail; " PLIMSOLL_BIN_DIR "/plimsoll " + command + "'").c_str()));
+}
+
+TEST_F(UsageTest, OutputThatCannotBeWrittenIsAnErrorThatNamesThePlace) {
+    for (const auto& [command, code] : kinds_of_commands) {
+        if (code != 0) continue;
+        EXPECT_EQ(shell(command + " > /dev/full 2> " + path("err")), 1) << command;
+        EXPECT_THAT(contents_of(folder / "err"), HasSubstr("cannot write /dev/full: No space left on device"))
+            << command;
+        EXPECT_EQ(shell(command + " >&- 2> " + path("err")), 1) << command;
+        EXPECT_THAT(contents_of(folder / "err"), HasSubstr("the output is not whole: standard output is closed"))
+            << command;
+    }
+}
+
+TEST_F(UsageTest, StandardErrorWithoutRoomChangesNoExitCode) {
+    for (const auto& [command, code] : kinds_of_commands) {
+        EXPECT_EQ(shell(command + " > /dev/null 2> /dev/full"), code) << command;
+        EXPECT_EQ(shell(command + " > /dev/null 2>&-"), code) << command;
+    }
 }
 
 TEST_F(UsageTest, ReaderThatHasEnoughIsNoError) {
-    const std::string command =
-        "bash -c '" PLIMSOLL_BIN_DIR "/plimsoll presets 2>" + path("err") + " | head -1 > /dev/null'";
-    EXPECT_EQ(std::system(command.c_str()), 0);
-    EXPECT_EQ(contents_of(folder / "err"), "");
+    for (const auto& [command, code] : kinds_of_commands) {
+        if (code != 0) continue;
+        EXPECT_EQ(shell(command + " 2> " + path("err") + " | head -0"), 0) << command;
+        EXPECT_EQ(contents_of(folder / "err").find("cannot write"), std::string::npos) << command;
+    }
 }
 
 TEST_F(UsageTest, NoEscapeSequencesWhereThereIsNoTerminal) {

@@ -56,10 +56,31 @@ TEST_F(DetachedTest, KilledSupervisorTakesItsWorkersAlongAndTheRunSaysSo) {
     EXPECT_EQ(supervised(run).status, RunStatus::Finished);
 }
 
-TEST_F(DetachedTest, ProgramThatIsNotThereIsAnError) {
-    const auto started = start_detached(make_run(), "/nowhere/plimsoll");
+TEST_F(DetachedTest, ProgramThatIsNotThereIsAnErrorAndTheRunSaysSo) {
+    const RunFolder run = make_run();
+    const auto started = start_detached(run, "/nowhere/plimsoll");
     ASSERT_FALSE(started);
     EXPECT_THAT(started.error().message, HasSubstr("/nowhere/plimsoll"));
+    EXPECT_EQ(run.state()->status, RunStatus::Failed);
+    EXPECT_EQ(run.state()->reason, started.error().message);
+}
+
+TEST_F(DetachedTest, LogThatCannotBeMadeIsNamed) {
+    const RunFolder run = make_run();
+    std::filesystem::create_directory(run.log_path(supervisor_rank));
+    const auto started = start_detached(run, program);
+    ASSERT_FALSE(started);
+    EXPECT_THAT(started.error().message, HasSubstr("cannot write " + run.log_path(supervisor_rank).string()));
+    EXPECT_EQ(run.state()->reason, started.error().message);
+}
+
+TEST_F(DetachedTest, LogWithoutRoomEndsNothing) {
+    ranks_do("exit 1 the reactor is on fire");
+    const RunFolder run = make_run();
+    std::filesystem::create_symlink("/dev/full", run.log_path(supervisor_rank));
+    ASSERT_TRUE(start_detached(run, program));
+    ASSERT_TRUE(eventually([&] { return run.state()->status == RunStatus::Failed; })) << run.state()->reason;
+    EXPECT_THAT(run.state()->reason, HasSubstr("the reactor is on fire"));
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <cerrno>
+
+#include "core/base/write_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace plimsoll {
@@ -42,6 +45,12 @@ TEST(LastWords, CureFitsTheCause) {
     EXPECT_THAT(what_to_do(one, "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes", "log"),
                 HasSubstr("layout.micro_batch smaller"));
     EXPECT_THAT(what_to_do(one, "cannot write x: No space left on device", "log"), HasSubstr("free some room"));
+    EXPECT_EQ(what_to_do(one, write_error("/proc/x", ENOSPC), "log"), "then resume the run") << "said once";
+    EXPECT_EQ(what_to_do(one, write_error("/proc/x", EFBIG), "log"), "then resume the run");
+    for (const ProcessEnd& end : {one, ProcessEnd{.code = 0, .signal = SIGXFSZ}}) {
+        EXPECT_THAT(what_to_do(end, end.signal == 0 ? "cannot write x: File too large" : "", "log"),
+                    HasSubstr("file size limit"));
+    }
     EXPECT_THAT(what_to_do({.code = 0, .signal = SIGSEGV}, "", "logs/rank-1.log"), HasSubstr("logs/rank-1.log"));
     EXPECT_THAT(what_to_do({.code = 127, .signal = 0}, "error while loading shared libraries: libc10.so", "log"),
                 HasSubstr("packaging/setup"));

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
+#include <future>
+#include <set>
+
 #include "core/run/run_lock.h"
 #include "core/run/run_store.h"
 #include "tests/support/run_fixture.h"
@@ -221,6 +224,20 @@ TEST_F(RunFolderTest, NewRunsAreNamedAfterModelAndTimeAndNeverTaken) {
     plan.model.name = "../../etc/My Model!";
     EXPECT_THAT(new_run_path(plan).filename().string(), ::testing::StartsWith("etc-my-model-"));
     EXPECT_EQ(new_run_path(plan).parent_path(), folder / "store");
+}
+
+TEST_F(RunFolderTest, RunsMadeInTheSameSecondHaveFoldersOfTheirOwn) {
+    std::vector<std::future<Result<RunFolder>>> made;
+    for (int i = 0; i < 8; ++i) made.push_back(std::async(std::launch::async, [&] { return create_in_store(plan); }));
+    std::set<std::string> paths;
+    for (auto& each : made) {
+        const auto run = each.get();
+        ASSERT_TRUE(run) << run.error().message;
+        EXPECT_EQ(*run->plan(), plan);
+        paths.insert(run->path().string());
+    }
+    EXPECT_EQ(paths.size(), 8U);
+    EXPECT_EQ(list_runs().size(), 8U);
 }
 
 }  // namespace

@@ -55,5 +55,28 @@ TEST_F(StartChecks, MoreThreadsThanCoresIsAWarningNotAnError) {
     EXPECT_THAT(start_warnings(plan)[0], HasSubstr("share"));
 }
 
+TEST_F(StartChecks, ATextShorterThanABatchIsToldWithTheNumbers) {
+    plan.training.threads = 1;
+    plan.cluster.gpu = "H100 SXM5 80GB";  // no word on this machine's cores
+    plan.data.sequence_length = 100;
+    plan.data.validation_fraction = 0.1;
+    plan.training.validate_every = 10;
+    plan.layout.micro_batch = 4;
+    plan.layout.accumulation = 2;
+    plan.layout.dp = 2;
+    EXPECT_TRUE(start_warnings(plan).empty());
+    // 16 sequences a batch; 801 bytes are 8 windows of 100 and their targets, and their tenth is no sequence.
+    put_contents(folder / "corpus.txt", std::string(801, 'x'));
+    const auto warnings = start_warnings(plan);
+    ASSERT_EQ(warnings.size(), 2U);
+    EXPECT_THAT(warnings[0], HasSubstr("it holds 8 sequences of 100 bytes and a global batch takes 16, so each is in "
+                                       "every batch 2 times"));
+    EXPECT_THAT(warnings[1],
+                HasSubstr("nothing is kept for validation: 10 % (data.validation_fraction) of the text's 801 "
+                          "bytes"));
+    plan.training.validate_every = 0;
+    EXPECT_EQ(start_warnings(plan).size(), 1U);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -2,7 +2,9 @@
 #include "core/run/supervisor.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <future>
 
@@ -27,13 +29,13 @@ protected:
         bool done = false;
         SupervisorOptions options;
         options.wants_stop = [&] {
-            if (done || pid_of("rank-0") == 0 || pid_of("rank-1") == 0) return false;
-            if (contents_of(run.log_path(0)).find("training") == std::string::npos) return false;
-            if (contents_of(run.log_path(1)).find("training") == std::string::npos) return false;
+            if (done || pid_of("rank-0") == 0 || pid_of("rank-1") == 0) return StopWish::None;
+            if (contents_of(run.log_path(0)).find("training") == std::string::npos) return StopWish::None;
+            if (contents_of(run.log_path(1)).find("training") == std::string::npos) return StopWish::None;
             done = true;
             asked = Clock::now();
             ask();
-            return false;
+            return StopWish::None;
         };
         const RunState state = supervised(run, options);
         return {state, std::chrono::duration<double>(Clock::now() - asked).count()};
@@ -93,7 +95,7 @@ TEST_F(SupervisorTest, StopEndsAfterTheStepWithoutKilling) {
     const RunFolder run = make_run();
     const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("stop")); });
     EXPECT_EQ(state.status, RunStatus::Stopped);
-    EXPECT_EQ(state.reason, "stopped when it was asked to");
+    EXPECT_EQ(state.reason, "stopped on request");
     EXPECT_LT(seconds, 1.4);
     EXPECT_EQ(event_kinds(run),
               (std::vector<RecordedKind>{EventKind::Supervise, EventKind::StopRequested, EventKind::Stopped}));
@@ -122,24 +124,122 @@ TEST_F(SupervisorTest, EventsCarryTheStepAtWhichTheyHappened) {
     EXPECT_EQ(batch->events[2].step, 61U);
 }
 
-TEST_F(SupervisorTest, StopIsCompleteWithinTwoSecondsWhenWorkersIgnoreIt) {
+TEST_F(SupervisorTest, StopWaitsForTheStepAndItsCheckpointHoweverLongTheyTake) {
+    for (const char* what : {"step 2500", "save 2500"}) {  // longer than the grace of a stop that does not wait
+        SCOPED_TRACE(what);
+        ranks_do(what);
+        const RunFolder run = make_run(std::string(what, 4));
+        const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("stop")); });
+        EXPECT_EQ(state.status, RunStatus::Stopped);
+        EXPECT_EQ(state.reason, "stopped on request");
+        EXPECT_GT(seconds, 2.4);
+        EXPECT_TRUE(std::filesystem::exists(run.layout().checkpoint(7)));
+        expect_nobody_left();
+    }
+}
+
+TEST_F(SupervisorTest, StopNowIsCompleteWithinTwoSecondsWhenWorkersIgnoreIt) {
     ranks_do("ignore");
     const RunFolder run = make_run();
-    const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("stop")); });
+    const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("now")); });
     EXPECT_EQ(state.status, RunStatus::Stopped);
     EXPECT_LT(seconds, 2.0);
     EXPECT_GT(seconds, 1.4);
-    EXPECT_THAT(state.reason, HasSubstr("2 ranks had not ended after 1.5 s and were killed"));
+    EXPECT_EQ(
+        state.reason,
+        "stopped on request; 2 ranks had not ended after 1.5 s and were killed, so nothing is kept, as there is no "
+        "checkpoint yet");
     expect_nobody_left();
 }
 
-TEST_F(SupervisorTest, KillDoesNotWait) {
-    ranks_do("ignore");
-    const RunFolder run = make_run();
-    const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("stop\nkill")); });
-    EXPECT_EQ(state.status, RunStatus::Stopped);
-    EXPECT_LT(seconds, 1.0);
+TEST_F(SupervisorTest, StopNowLeavesTheStepButNotACheckpointThatIsBeingWritten) {
+    ranks_do("step 60000");
+    const RunFolder step = make_run("step");
+    EXPECT_LT(stopped_at_work(step, [&] { EXPECT_TRUE(step.request("stop\nnow")); }).second, 2.5);
+    EXPECT_FALSE(std::filesystem::exists(step.layout().checkpoint(7)));
+
+    ranks_do("save 3000");
+    const RunFolder save = make_run("save");
+    const auto [state, seconds] = stopped_at_work(save, [&] { EXPECT_TRUE(save.request("now")); });
+    EXPECT_GT(seconds, 2.9);
+    EXPECT_EQ(state.reason, "stopped on request");
+    EXPECT_TRUE(std::filesystem::exists(save.layout().checkpoint(7)));
     expect_nobody_left();
+}
+
+TEST_F(SupervisorTest, KillDoesNotWaitEvenForACheckpoint) {
+    for (const char* what : {"ignore", "save 60000"}) {
+        SCOPED_TRACE(what);
+        ranks_do(what);
+        const RunFolder run = make_run(std::string(what, 4));
+        const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("stop\nkill")); });
+        EXPECT_EQ(state.status, RunStatus::Stopped);
+        EXPECT_THAT(state.reason, HasSubstr("2 ranks were killed"));
+        EXPECT_LT(seconds, 1.0);
+        expect_nobody_left();
+    }
+}
+
+TEST_F(SupervisorTest, ARankThatFailsWhileItStopsMakesTheRunFailed) {
+    // What it had learned since the last checkpoint is lost, which a script has to see.
+    rank_does(0, "then exit 2 plimsoll-worker: rank 0: cannot write x: No space left on device");
+    rank_does(1, "train");
+    const RunFolder run = make_run();
+    const auto [state, seconds] = stopped_at_work(run, [&] { EXPECT_TRUE(run.request("stop")); });
+    EXPECT_EQ(state.status, RunStatus::Failed);
+    EXPECT_THAT(state.reason,
+                AllOf(HasSubstr("the run was asked to stop, but rank 0 ended with exit code 2"),
+                      HasSubstr("No space left on device; the disk is full"), HasSubstr("there is no checkpoint yet")));
+    expect_nobody_left();
+}
+
+TEST_F(SupervisorTest, LastWordsAreHeardThoughTheLogHasNoRoom) {
+    ranks_do("train");
+    rank_does(1, "tells 2 plimsoll-worker: rank 1: cannot write model.safetensors: No space left on device");
+    const RunFolder run = make_run();
+    std::filesystem::create_symlink("/dev/full", run.log_path(1));
+    std::filesystem::create_symlink("/dev/full", run.log_path(0));
+    const RunState state = supervised(run);
+    EXPECT_EQ(state.status, RunStatus::Failed);
+    EXPECT_THAT(state.reason, AllOf(HasSubstr("rank 1 ended with exit code 2; its last words: plimsoll-worker: rank 1: "
+                                              "cannot write model.safetensors"),
+                                    HasSubstr("the disk is full")));
+    expect_nobody_left();
+}
+
+TEST_F(SupervisorTest, TheReasonIsKeptThoughTheDiskIsFull) {
+    // A folder in which no file can be made stands for the full disk; the old file can be written.
+    ranks_do("exit 1 std::bad_alloc");
+    const RunFolder run = make_run();
+    RunState state = *run.state();
+    ASSERT_TRUE(run.write_state(state));
+    std::filesystem::permissions(run.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        // Root may write everywhere.
+        if (::geteuid() == 0 && (::chown(run.path().c_str(), 65534, 65534) != 0 ||
+                                 ::chown(run.layout().state().c_str(), 65534, 65534) != 0 ||
+                                 ::chmod(folder.path().c_str(), 0755) != 0 || ::seteuid(65534) != 0))
+            ::_exit(3);
+        state.status = RunStatus::Failed;
+        state.reason = "the disk at /runs is full";
+        ::_exit(run.write_state(state) ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::filesystem::permissions(run.path(), std::filesystem::perms::owner_all);
+    ASSERT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_EQ(run.state()->status, RunStatus::Failed);
+    EXPECT_EQ(run.state()->reason, "the disk at /runs is full");
+}
+
+TEST_F(SupervisorTest, WorkersAreToldTheirPatience) {
+    ranks_do("ok");
+    const RunFolder run = make_run();
+    SupervisorOptions options;
+    options.rank_timeout = 7.5;
+    supervised(run, options);
+    EXPECT_THAT(contents_of(run.log_path(0)), HasSubstr("arguments --run " + run.path().string() + " --timeout 7.5"));
 }
 
 TEST_F(SupervisorTest, StopIsHeardWhileTheStoreStarts) {
@@ -148,7 +248,7 @@ TEST_F(SupervisorTest, StopIsHeardWhileTheStoreStarts) {
     const RunFolder run = make_run();
     const auto begin = Clock::now();
     SupervisorOptions options;
-    options.wants_stop = [&] { return pid_of("store") > 0; };
+    options.wants_stop = [&] { return pid_of("store") > 0 ? StopWish::AfterStep : StopWish::None; };
     const RunState state = supervised(run, options);
     EXPECT_EQ(state.status, RunStatus::Stopped);
     EXPECT_LT(std::chrono::duration<double>(Clock::now() - begin).count(), 2.0);
@@ -223,7 +323,9 @@ TEST_F(SupervisorTest, StoreThatFailsIsToldApartFromTheRanks) {
     options.store_timeout = 0.3;
     EXPECT_THAT(supervised(make_run("c"), options).reason, HasSubstr("gave no port"));
     ::setenv("FAKE_STORE", "short", 1);
-    EXPECT_THAT(supervised(make_run("d")).reason, HasSubstr("--store"));
+    const RunFolder run = make_run("d");
+    EXPECT_THAT(supervised(run).reason,
+                AllOf(HasSubstr("--store"), HasSubstr("`plimsoll train --resume --run " + run.path().string() + "`")));
     expect_nobody_left();
 }
 
@@ -295,7 +397,7 @@ TEST_F(SupervisorTest, NoDescriptorOfTheParentReachesTheWorkers) {
         EXPECT_TRUE(run.request("stop"));
     });
     ::close(leak);
-    EXPECT_EQ(descriptors.size(), std::string("0 1 2 ").size()) << descriptors;
+    EXPECT_EQ(descriptors.size(), std::string("0 1 2 3 ").size()) << "3: last words; " << descriptors;
 }
 
 }  // namespace

@@ -4,6 +4,10 @@
 //   train       goes on until SIGTERM, then ends well
 //   ignore      goes on for ever, whatever it is asked
 //   slow        takes 10 s to notice SIGTERM
+//   then WHAT   trains until SIGTERM, then does WHAT
+//   step MS     as train, but ends only MS after SIGTERM, with a checkpoint of step 7
+//   save MS     as train, but writes a checkpoint of step 7 for MS after SIGTERM
+//   tells CODE WORDS       leaves the words for the supervisor, not in its log, and ends with the code
 //   exit CODE WORDS        prints the words and ends with the code
 //   after MS exit CODE WORDS, after MS signal NUMBER
 //   signal NUMBER          dies by the signal
@@ -16,6 +20,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -30,6 +35,16 @@ std::string variable(const std::string& name) {
 }
 
 void sleep_ms(int ms) { ::usleep(static_cast<useconds_t>(ms) * 1000); }
+
+/// Rank 0's, made as save_checkpoint() makes one: under a hidden name first.
+void put_checkpoint(int ms) {
+    if (variable("RANK") != "0") return sleep_ms(ms);
+    const std::filesystem::path folder = std::filesystem::path(variable("PLIMSOLL_RUN")) / "checkpoints";
+    std::filesystem::create_directories(folder / ".step-00000007.new");
+    std::ofstream(folder / ".step-00000007.new" / "model.safetensors") << "1234";
+    sleep_ms(ms);
+    std::filesystem::rename(folder / ".step-00000007.new", folder / "step-00000007");
+}
 
 int serve_store() {
     const std::string mode = variable("FAKE_STORE");
@@ -71,6 +86,15 @@ int act(std::istringstream& words) {
         std::fflush(stdout);
         return code;
     }
+    if (verb == "tells") {
+        int code = 0;
+        std::string text;
+        words >> code;
+        std::getline(words, text);
+        text += "\n";
+        const int channel = std::atoi(variable("PLIMSOLL_LAST_WORDS").c_str());
+        return ::write(channel, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? code : 98;
+    }
     if (verb == "signal") {
         int number = 0;
         words >> number;
@@ -99,6 +123,13 @@ int act(std::istringstream& words) {
     std::puts("training");
     std::fflush(stdout);
     while (!stopped) sleep_ms(verb == "slow" ? 10'000 : 10);
+    int ms = 0;
+    if (verb == "step" && words >> ms) {
+        sleep_ms(ms);
+        put_checkpoint(0);
+    }
+    if (verb == "save" && words >> ms) put_checkpoint(ms);
+    if (verb == "then") return act(words);
     return 0;
 }
 
@@ -108,10 +139,12 @@ int main(int argc, char** argv) {
     if (argc > 1 && std::string(argv[1]) == "--store") return serve_store();
     const std::string rank = variable("RANK");
     if (!variable("FAKE_PIDS").empty()) std::ofstream(variable("FAKE_PIDS") + "/rank-" + rank) << ::getpid();
-    std::printf("rank %s of %s, local %s of %s, store %s:%s, run %s, threads %s, arguments %s %s\n", rank.c_str(),
+    std::string arguments;
+    for (int i = 1; i < argc; ++i) arguments += std::string(" ") + argv[i];
+    std::printf("rank %s of %s, local %s of %s, store %s:%s, run %s, threads %s, arguments%s\n", rank.c_str(),
                 variable("WORLD_SIZE").c_str(), variable("LOCAL_RANK").c_str(), variable("LOCAL_WORLD_SIZE").c_str(),
                 variable("MASTER_ADDR").c_str(), variable("MASTER_PORT").c_str(), variable("PLIMSOLL_RUN").c_str(),
-                variable("OMP_NUM_THREADS").c_str(), argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
+                variable("OMP_NUM_THREADS").c_str(), arguments.c_str());
     std::fflush(stdout);
     const std::string own = variable("FAKE_RANK_" + rank);
     std::istringstream words(own.empty() ? variable("FAKE_RANKS") : own);

@@ -54,7 +54,7 @@ protected:
     void TearDown() override {
         // No test leaves a run behind.
         if (window_ && isUnderWay(*window_->run())) {
-            window_->run()->requestKill();
+            window_->run()->requestStopNow();
             EXPECT_TRUE(wait([this] { return !isUnderWay(*window_->run()); }, 15'000));
         }
         window_.reset();

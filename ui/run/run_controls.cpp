@@ -35,7 +35,9 @@ RunControls::RunControls(RunModel* run, RunStarter* starter, QWidget* parent)
     more_->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(more_);
     QAction* after = menu->addAction(tr("Stop after this step, with a checkpoint"));
-    stop_now_ = menu->addAction(tr("Stop now"));
+    stop_now_ = menu->addAction(tr("Stop now, without waiting for the step"));
+    stop_now_->setToolTip(tr("The work of the step under way is lost; a checkpoint that is being saved is finished"));
+    menu->setToolTipsVisible(true);
     more_->setMenu(menu);
 
     auto* row = new QHBoxLayout(this);
@@ -48,7 +50,7 @@ RunControls::RunControls(RunModel* run, RunStarter* starter, QWidget* parent)
     connect(train_, &QPushButton::clicked, this, &RunControls::trainRequested);
     connect(stop_, &QToolButton::clicked, this, &RunControls::stopRequested);
     connect(after, &QAction::triggered, this, &RunControls::stopRequested);
-    connect(stop_now_, &QAction::triggered, this, &RunControls::killRequested);
+    connect(stop_now_, &QAction::triggered, this, &RunControls::stopNowRequested);
     connect(run_, &RunModel::statusChanged, this, &RunControls::refresh);
     connect(run_, &RunModel::opened, this, &RunControls::refresh);
     connect(starter_, &RunStarter::startingChanged, this, &RunControls::refresh);
@@ -68,7 +70,10 @@ void RunControls::refresh() {
     stop_->setEnabled(!stopping);
     stop_->setText(stopping ? tr("Stopping…") : tr("Stop after this step"));
     stop_->setAccessibleName(stop_->text());
-    stop_->setToolTip(plainTip(tr("Ends %1 after its current step, with a checkpoint").arg(run_->runName())));
+    stop_->setToolTip(plainTip(
+        stopping
+            ? tr("%1 finishes its step and saves a checkpoint").arg(run_->runName())
+            : tr("Ends %1 after its current step, with a checkpoint, however long both take").arg(run_->runName())));
 }
 
 }  // namespace plimsoll::ui

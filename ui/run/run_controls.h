@@ -22,7 +22,7 @@ public:
 signals:
     void trainRequested();
     void stopRequested();
-    void killRequested();
+    void stopNowRequested();
 
 private:
     void refresh();

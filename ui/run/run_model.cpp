@@ -42,6 +42,7 @@ void RunModel::forget() {
     progress_ = 0;
     ranks_ = 0;
     live_ = loading_ = vanished_ = request_failed_ = false;
+    save_.reset();
 }
 
 void RunModel::open(const QString& runPath) {
@@ -83,7 +84,9 @@ void RunModel::take(const std::shared_ptr<RunPiece>& piece) {
         const QString problem = request_failed_ && look.problem.isEmpty() ? problem_ : look.problem;
         status = status || vanished_ == look.exists || live_ != look.live || problem_ != problem ||
                  state_.status != look.state.status || state_.reason != look.state.reason ||
-                 state_.world_size != look.state.world_size || state_.started != look.state.started;
+                 state_.world_size != look.state.world_size || state_.started != look.state.started ||
+                 look.state.status == RunStatus::Stopping;
+        save_ = look.save;
         vanished_ = !look.exists;
         live_ = look.live;
         problem_ = problem;
@@ -145,6 +148,11 @@ bool RunModel::request(const char* command) {
 }
 
 bool RunModel::requestStop() { return request("stop"); }
-bool RunModel::requestKill() { return request("kill"); }
+bool RunModel::requestStopNow() { return request("now"); }
+
+std::optional<StopWait> RunModel::stopWait() const {
+    if (!live_ || state_.status != RunStatus::Stopping) return std::nullopt;
+    return stop_wait(store_, save_, state_.started, static_cast<double>(QDateTime::currentMSecsSinceEpoch()) / 1000);
+}
 
 }  // namespace plimsoll::ui

@@ -13,6 +13,7 @@
 #include "core/estimate/estimate.h"
 #include "core/plan/plan.h"
 #include "core/run/run_folder.h"
+#include "core/run/stop_wait.h"
 #include "core/telemetry/series_store.h"
 
 namespace plimsoll::ui {
@@ -67,15 +68,17 @@ public:
     double secondsLeft() const;       ///< negative when not known or not live
     double secondsElapsed() const;
 
-    /// Ends after the current step, with a checkpoint. False when the request cannot be written.
+    /// Ends after the current step, with a checkpoint, however long both take. False when the request cannot be written.
     bool requestStop();
-    /// Ends now.
-    bool requestKill();
+    /// Ends without waiting for the step; a checkpoint that is being written is finished.
+    bool requestStopNow();
+    /// What a run that is stopping still waits for; nothing where none is.
+    std::optional<StopWait> stopWait() const;
 
 signals:
     void opened();         ///< another run, or none: everything changed
     void updated();        ///< new points or events
-    void statusChanged();  ///< state, live, loading, vanished, problem
+    void statusChanged();  ///< state, live, loading, vanished, problem; while a run is stopping, at each look at it
     void caughtUp();       ///< the history has been read to its end
 
 private:
@@ -96,6 +99,7 @@ private:
     QString problem_;
     double progress_ = 0;
     int ranks_ = 0;
+    std::optional<SaveUnderWay> save_;  ///< while the run is stopping
     bool live_ = false;
     bool loading_ = false;
     bool vanished_ = false;

@@ -40,10 +40,9 @@ Result<QString> startRun(const Plan& plan) {
     std::error_code ignored;
     if (!std::filesystem::exists(program, ignored))
         return failed("{} is missing: build or install the whole of Plimsoll, then try again", program.string());
-    const std::filesystem::path place = new_run_path(plan);
-    PLIMSOLL_CHECK(check_start(plan, place));
+    PLIMSOLL_CHECK(check_start(plan, new_run_path(plan)));
     PLIMSOLL_CHECK(find_worker());
-    PLIMSOLL_TRY(const RunFolder run, RunFolder::create(place, plan, false));
+    PLIMSOLL_TRY(const RunFolder run, create_in_store(plan));
     PLIMSOLL_CHECK(start_detached(run, program));
     return QString::fromStdString(run.path().string());
 }

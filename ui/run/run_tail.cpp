@@ -91,10 +91,9 @@ RunPiece::Look RunTail::look() {
     }
     look.live = folder->live();
     const auto state = folder->state();
-    if (state)
-        look.state = *state;
-    else
-        look.problem = QString::fromStdString(state.error().message);
+    if (state) look.state = *state;
+    if (state && state->status == RunStatus::Stopping) look.save = save_under_way(folder->layout(), state->started);
+    if (!state) look.problem = QString::fromStdString(state.error().message);
     if (look.problem.isEmpty()) look.problem = problem_;
     return look;
 }

@@ -14,6 +14,7 @@
 #include "core/estimate/estimate.h"
 #include "core/plan/plan.h"
 #include "core/run/run_records.h"
+#include "core/run/stop_wait.h"
 
 namespace plimsoll::ui {
 
@@ -29,6 +30,7 @@ struct RunPiece {
         bool exists = false;
         bool live = false;
         RunState state;
+        std::optional<SaveUnderWay> save;  ///< looked for while the run is stopping
         QString problem;
     };
     std::optional<Look> look;

@@ -121,6 +121,8 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
                                                                 : QString::fromStdString(run.state().reason),
                          .action = Action::OpenLogs,
                          .bad = true};
+    if (const auto wait = run.stopWait())
+        return RunNotice{.sentence = waitWords(*wait), .action = wait->save ? Action::None : Action::StopNow};
     if (!run.problem().isEmpty())
         return RunNotice{.sentence = run.problem(), .action = Action::OpenLogs, .bad = true, .empty = !has_points};
     if (run.isLoading()) return RunNotice{.sentence = EventWords::tr("Reading the history…"), .loading = true};
@@ -132,6 +134,26 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
     if (run.state().status == RunStatus::Stopped && !run.state().reason.empty())
         return RunNotice{.sentence = QString::fromStdString(run.state().reason)};
     return std::nullopt;
+}
+
+QString waitWords(const StopWait& wait) {
+    const QString step = formatStep(static_cast<double>(wait.step));
+    if (wait.save) {
+        if (wait.save_takes && *wait.save_takes >= wait.save->written)
+            return EventWords::tr("Stopping: the checkpoint of step %1 is being saved, %2.")
+                .arg(step, partOf(wait.save->written, *wait.save_takes));
+        return EventWords::tr("Stopping: the checkpoint of step %1 is being saved, %2 so far.")
+            .arg(step, bytesText(wait.save->written));
+    }
+    const auto left = wait.left();
+    if (!left)
+        return EventWords::tr("Stopping: step %1 is the first and has taken %2 so far; then its checkpoint is saved.")
+            .arg(step, duration(wait.elapsed));
+    if (*left <= 0)
+        return EventWords::tr("Stopping: step %1 has taken %2, those before it %3; then its checkpoint is saved.")
+            .arg(step, duration(wait.elapsed), duration(*wait.step_takes));
+    return EventWords::tr("Stopping: step %1 ends in about %2, then its checkpoint is saved.")
+        .arg(step, duration(*left));
 }
 
 QString eventLabel(const RecordedKind& kind) {

@@ -24,7 +24,7 @@ QString progressWords(const RunModel& run);
 
 /// What a person must know about a run that is not simply running or done, and what helps.
 struct RunNotice {
-    enum class Action { None, Train, ShowNewest, OpenLogs };
+    enum class Action { None, Train, ShowNewest, OpenLogs, StopNow };
     QString sentence;
     Action action = Action::None;
     bool bad = false;
@@ -33,6 +33,9 @@ struct RunNotice {
 };
 /// Nothing when all is well. `store_is_empty`: there is no run at all.
 std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty);
+
+/// "Stopping: step 13 ends in about 14 s, then its checkpoint is saved."
+QString waitWords(const StopWait& wait);
 
 /// A short name for a flag in a plot.
 QString eventLabel(const RecordedKind& kind);

@@ -211,6 +211,8 @@ QString WatchPage::actionText(RunNotice::Action action) {
             return tr("Show the newest run");
         case RunNotice::Action::OpenLogs:
             return tr("Open the logs");
+        case RunNotice::Action::StopNow:
+            return tr("Do not wait for the step");
     }
     return {};
 }
@@ -226,6 +228,9 @@ void WatchPage::runNoticeAction() {
             break;
         case RunNotice::Action::ShowNewest:
             model_->open(RunModel::newestRun());
+            break;
+        case RunNotice::Action::StopNow:
+            model_->requestStopNow();
             break;
         case RunNotice::Action::OpenLogs:
             QDesktopServices::openUrl(QUrl::fromLocalFile(

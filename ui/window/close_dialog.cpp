@@ -40,7 +40,7 @@ CloseDialog::CloseDialog(const QString& runName, QWidget* parent)
     auto* cancel = new QPushButton(tr("Cancel"), this);
     close_->setProperty("primary", true);
     close_->setDefault(true);
-    stop_->setToolTip(tr("Ends it after its current step, with a checkpoint"));
+    stop_->setToolTip(tr("The run ends after its current step, with a checkpoint, while the window is closed already"));
     remember_->setToolTip(tr("The menu turns the question on again"));
     for (QAbstractButton* button : {static_cast<QAbstractButton*>(close_), static_cast<QAbstractButton*>(stop_),
                                     static_cast<QAbstractButton*>(cancel), static_cast<QAbstractButton*>(remember_)})

@@ -63,8 +63,8 @@ MainWindow::MainWindow(QWidget* parent)
     connect(controls_, &RunControls::stopRequested, this, [this] {
         if (!run_->requestStop()) banner_->say("bad", tr("The run cannot be told to stop: %1").arg(run_->problem()));
     });
-    connect(controls_, &RunControls::killRequested, this, [this] {
-        if (!run_->requestKill()) banner_->say("bad", tr("The run cannot be told to stop: %1").arg(run_->problem()));
+    connect(controls_, &RunControls::stopNowRequested, this, [this] {
+        if (!run_->requestStopNow()) banner_->say("bad", tr("The run cannot be told to stop: %1").arg(run_->problem()));
     });
     connect(&starter_, &RunStarter::started, this, &MainWindow::follow);
     connect(&starter_, &RunStarter::refused, this, &MainWindow::refuse);

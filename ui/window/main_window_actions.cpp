@@ -82,7 +82,7 @@ void MainWindow::makeActions() {
               [this] { remedies_->setVisible(!remedies_->isVisible()); });
     addAction(tr("Train"), QKeySequence(QStringLiteral("Ctrl+Return")), [this] { train(); });
     addAction(tr("Stop the run after this step"), {}, [this] { emit controls_->stopRequested(); });
-    addAction(tr("Stop the run now"), {}, [this] { emit controls_->killRequested(); });
+    addAction(tr("Stop the run now"), {}, [this] { emit controls_->stopNowRequested(); });
     addAction(tr("Find an action or a setting"), QKeySequence(QStringLiteral("Ctrl+K")),
               [this] { top_->search()->begin(); });
     for (int i = 0; i < pageCount; ++i) {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "app/cli/terminal/interrupt.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
+#include "core/base/output.h"
 #include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
@@ -50,11 +50,10 @@ private:
 
 void show_progress(const std::string& text) {
     if (is_terminal(stderr)) {
-        fmt::print(stderr, "\r{}\x1b[K", text);
+        print_error(fmt::format("\r{}\x1b[K", text));
     } else if (!text.empty()) {
-        fmt::print(stderr, "{}\n", text);
+        print_error(text + "\n");
     }
-    std::fflush(stderr);
 }
 
 Result<void> run_shortly(const Plan& plan,
@@ -62,7 +61,7 @@ Result<void> run_shortly(const Plan& plan,
     PLIMSOLL_TRY(const auto folder, TemporaryFolder::make());
     PLIMSOLL_TRY(const auto run, RunFolder::create(folder.path() / "run", plan, false));
     SupervisorOptions options;
-    options.wants_stop = [] { return interrupts > 0; };
+    options.wants_stop = [] { return interrupts > 0 ? StopWish::AtOnce : StopWish::None; };  // nothing is kept
     const auto state = supervise(run, options);
     if (interrupts > 0) return failed("stopped; nothing of the runs is kept");
     if (!state) return tl::unexpected(state.error());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "app/cli/terminal/stop_words.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/clock.h"
 #include "core/telemetry/contract/event_kind.h"
@@ -65,14 +66,37 @@ std::string Progress::line() const {
     return fmt::format("{}", fmt::join(parts, " · "));
 }
 
-void Progress::update(bool stopping) {
+StopWait Progress::wait() const {
+    return stop_wait(telemetry_.series(), save_under_way(telemetry_.run().layout(), since_), since_, wall_clock());
+}
+
+/// A sentence at each Ctrl-C, then what is waited for: live in a terminal, else now and then.
+void Progress::show_stop(StopWish wish) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_look_ < 200ms) return;
+    if (wish > wish_) {
+        wish_ = wish;
+        last_line_ = now;
+        say_line(stop_words(wish, wait()));
+    }
+    if (terminal_) {
+        const std::string next = next_interrupt_words(wish_);
+        show_line(fmt::format("stopping: {}{}", wait_words(wait()), next.empty() ? "" : " (" + next + ")"));
+    } else if (now - last_line_ >= 10s) {
+        last_line_ = now;
+        say_line(fmt::format("stopping: {}", wait_words(wait())));
+    }
+}
+
+void Progress::update(StopWish wish) {
+    const auto now = std::chrono::steady_clock::now();
+    if (wish <= wish_ && now - last_look_ < 200ms) return;
     last_look_ = now;
     telemetry_.poll();
     show_events();
-    if (terminal_) {
-        show_line(line() + (stopping ? " · stopping (Ctrl-C again ends it at once)" : ""));
+    if (wish != StopWish::None || stop_told_) {
+        show_stop(wish);
+    } else if (terminal_) {
+        show_line(line());
     } else if (step() != shown_step_ && now - last_line_ >= 5s) {
         last_line_ = now;
         shown_step_ = step();
@@ -99,12 +123,21 @@ void Progress::show_events() {
     for (; events_shown_ < events.size(); ++events_shown_) {
         const Event& event = events[events_shown_];
         if (event.time < since_ || event.sentence.empty() || tells_the_end(event)) continue;
-        if (line_open_) say_exactly("\r\x1b[K");
-        line_open_ = false;
-        say(event.kind == EventKind::Sample
-                ? fmt::format("sample after step {}: \"{}\"\n", event.step, printable(event.sentence))
-                : printable(event.sentence) + "\n");
+        if (event.kind == EventKind::StopRequested) {
+            stop_told_ = true;
+            if (wish_ != StopWish::None) continue;  // of a Ctrl-C, which has had its sentence
+        }
+        say_line(event.kind == EventKind::Sample
+                     ? fmt::format("sample after step {}: \"{}\"", event.step, printable(event.sentence))
+                     : printable(event.sentence));
     }
+    std::fflush(stdout);
+}
+
+void Progress::say_line(const std::string& text) {
+    if (line_open_) say_exactly("\r\x1b[K");
+    line_open_ = false;
+    say(text + "\n");
     std::fflush(stdout);
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "core/run/run_telemetry.h"
+#include "core/run/stop_wait.h"
+#include "core/run/supervisor.h"
 
 namespace plimsoll::cli {
 
@@ -13,8 +15,9 @@ class Progress {
 public:
     Progress(const RunFolder& run, const Plan& plan);
 
-    /// Reads new records and shows them; cheap, to be called often. The line mentions `stopping`.
-    void update(bool stopping);
+    /// Reads new records and shows them; cheap, to be called often. While the run stops, because of `wish` or because
+    /// somebody else asked for it, the line tells what is waited for.
+    void update(StopWish wish);
     /// Shows the last records, whatever the clock says.
     void finish();
 
@@ -25,7 +28,10 @@ public:
 
 private:
     void show_events();
+    void show_stop(StopWish wish);
     void show_line(const std::string& text);
+    void say_line(const std::string& text);
+    StopWait wait() const;
 
     RunTelemetry telemetry_;
     std::int64_t steps_ = 0;
@@ -36,6 +42,8 @@ private:
     std::chrono::steady_clock::time_point last_line_{};
     std::uint64_t shown_step_ = 0;
     std::size_t events_shown_ = 0;
+    StopWish wish_ = StopWish::None;  ///< said so far
+    bool stop_told_ = false;          ///< by an event
 };
 
 }  // namespace plimsoll::cli

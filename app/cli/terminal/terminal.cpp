@@ -5,19 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
-#include "core/base/file.h"
+#include "core/base/output.h"
 
 namespace plimsoll::cli {
 
 namespace {
-
-int write_error = 0;
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
@@ -204,17 +201,12 @@ void say_json(const Json& json, bool one_line) {
     say_exactly(json.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-void say_exactly(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && write_error == 0) write_error = errno;
+void say_exactly(std::string_view text) { print(text); }
+
+void warn(std::string_view sentence) {
+    print_error(fmt::format("plimsoll: {}\n", without_middle(printable(sentence))));
 }
 
-void warn(std::string_view sentence) { fmt::print(stderr, "plimsoll: {}\n", without_middle(printable(sentence))); }
-
-Result<void> finish_output() {
-    if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;
-    // The reader has enough (`| head`): no error.
-    if (write_error == 0 || write_error == EPIPE) return {};
-    return failed("cannot write to standard output: {}", errno_text(write_error));
-}
+void note(std::string_view sentence) { print_error(fmt::format("note: {}\n", without_middle(printable(sentence)))); }
 
 }  // namespace plimsoll::cli

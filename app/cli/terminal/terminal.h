@@ -8,7 +8,6 @@
 
 #include "core/base/json.h"
 #include "core/base/printable.h"
-#include "core/base/result.h"
 
 namespace plimsoll::cli {
 
@@ -47,9 +46,9 @@ void say(std::string_view text);
 void say_json(const Json& json, bool one_line = false);
 /// Writes the bytes of a file, or the escape sequences of a full-screen view, as they are.
 void say_exactly(std::string_view bytes);
-/// Writes one line to standard error, no longer than a few screens, whatever the sentence quotes.
+/// Write one line to standard error, no longer than a few screens, whatever the sentence quotes: "plimsoll: …",
+/// "note: …".
 void warn(std::string_view sentence);
-/// Flushes standard output; an error when some output could not be written.
-Result<void> finish_output();
+void note(std::string_view sentence);
 
 }  // namespace plimsoll::cli

@@ -35,8 +35,8 @@ struct StepSettings {
 };
 
 /// Numbers that the ranks exchange in a step: the mean loss of the global batch, the number of ranks that were asked to
-/// stop, router loss, z-loss.
-inline constexpr std::int64_t step_status_numbers = 4;
+/// stop, router loss, z-loss, the seconds that all ranks together have spent on the step so far.
+inline constexpr std::int64_t step_status_numbers = 5;
 
 class Pipeline {
 public:

@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -36,13 +38,21 @@ tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const s
     return local ? not_possible(call, text) : ended_peer(call, board, text);
 }
 
+/// For Gloo, which knows no waiting without a limit: messages take the time that their pairs were connected with.
+constexpr std::chrono::milliseconds as_good_as_ever = std::chrono::hours(24 * 30);
+
+/// How a call is waited for: Gloo's are watched here (Patience), NCCL has a watchdog of its own.
+enum class Kind { Nccl, Gloo, GlooMessage };
+
 class GroupWork final : public Work {
 public:
-    GroupWork(c10::intrusive_ptr<c10d::Work> work, GroupCall call, WaitBoard* board)
-        : work_(std::move(work)), call_(std::move(call)), board_(board) {}
+    GroupWork(c10::intrusive_ptr<c10d::Work> work, GroupCall call, WaitBoard* board, Kind kind)
+        : work_(std::move(work)), call_(std::move(call)), board_(board), kind_(kind) {}
     Result<void> wait() override {
         try {
             const WaitScope scope(board_, board_ != nullptr ? call_.text() : "");
+            if (kind_ == Kind::GlooMessage) return wait_for_message();
+            if (kind_ == Kind::Gloo) return wait_for_all();
             work_->wait();
             return {};
         } catch (const std::exception& error) {
@@ -51,9 +61,43 @@ public:
     }
 
 private:
+    /// c10d's wait(time) says that the time is over by throwing, and leaves the call running.
+    Result<void> wait_for_all() {
+        const Patience patience = patience_on(board_, call_.timeout);
+        Deadline deadline(patience);
+        const auto slice = to_milliseconds(std::clamp(call_.timeout / 8, 0.02, 5.0));
+        for (;;) {
+            try {
+                work_->wait(slice);
+                return {};
+            } catch (const std::exception&) {
+                if (work_->isCompleted()) break;
+            }
+            if (deadline.passed()) return silent_peer(call_, board_, "timed out in Gloo");
+        }
+        work_->wait();
+        return {};
+    }
+
+    /// A message that is waited for with a time breaks every connection when the time is over, so the board ends it.
+    Result<void> wait_for_message() {
+        const auto watch = board_->watch(patience_on(board_, call_.timeout), [work = work_] { work->abort(); });
+        bool came = false;
+        try {
+            came = work_->wait(as_good_as_ever);
+        } catch (...) {
+            watch->over = true;
+            throw;
+        }
+        watch->over = true;
+        if (came) return {};
+        return silent_peer(call_, board_, "timed out in Gloo");
+    }
+
     c10::intrusive_ptr<c10d::Work> work_;
     GroupCall call_;
     WaitBoard* board_;
+    Kind kind_;
 };
 
 /// Work that has already ended: done, or failed at its start.
@@ -108,7 +152,10 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
     options->devices.push_back(interface != nullptr && *interface != '\0'
                                    ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
                                    : c10d::ProcessGroupGloo::createDeviceForHostname(address));
-    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, options);
+    auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, options);
+    // From here on Patience decides how long is too long: Gloo would give up ranks that compute.
+    backend->setTimeout(as_good_as_ever);
+    return backend;
 }
 
 class Group final : public Collectives {
@@ -145,21 +192,27 @@ public:
         });
     }
     std::shared_ptr<Work> send(torch::Tensor tensor, int peer, int tag) override {
-        return start("send", tensor_text(tensor), 0, [&] {
-            std::vector<torch::Tensor> tensors{tensor};
-            return backend_->send(tensors, peer, tag);
-        });
+        return start(
+            "send", tensor_text(tensor), 0,
+            [&] {
+                std::vector<torch::Tensor> tensors{tensor};
+                return backend_->send(tensors, peer, tag);
+            },
+            Kind::GlooMessage);
     }
     std::shared_ptr<Work> receive(torch::Tensor tensor, int peer, int tag) override {
-        return start("receive", tensor_text(tensor), 0, [&] {
-            std::vector<torch::Tensor> tensors{tensor};
-            return backend_->recv(tensors, peer, tag);
-        });
+        return start(
+            "receive", tensor_text(tensor), 0,
+            [&] {
+                std::vector<torch::Tensor> tensors{tensor};
+                return backend_->recv(tensors, peer, tag);
+            },
+            Kind::GlooMessage);
     }
     Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) override {
         c10d::BroadcastOptions options;
         options.rootRank = root;
-        if (timeout > 0) options.timeout = to_milliseconds(timeout);
+        if (timeout > 0 && kind() == Kind::Nccl) options.timeout = to_milliseconds(timeout);
         return start("broadcast", tensor_text(tensor), timeout,
                      [&] {
                          std::vector<torch::Tensor> tensors{tensor};
@@ -169,7 +222,7 @@ public:
     }
     Result<void> barrier(Seconds timeout) override {
         c10d::BarrierOptions options;
-        if (timeout > 0) options.timeout = to_milliseconds(timeout);
+        if (timeout > 0 && kind() == Kind::Nccl) options.timeout = to_milliseconds(timeout);
         return start("barrier", "", timeout, [&] { return backend_->barrier(options); })->wait();
     }
 
@@ -213,12 +266,16 @@ private:
         });
     }
 
+    Kind kind() const { return meeting_->accelerator != nullptr ? Kind::Nccl : Kind::Gloo; }
+
     template <class Start>
-    std::shared_ptr<Work> start(const char* what, std::string tensor, Seconds timeout, Start&& begin) {
+    std::shared_ptr<Work> start(const char* what, std::string tensor, Seconds timeout, Start&& begin,
+                                Kind of_gloo = Kind::Gloo) {
         GroupCall call{what, std::move(tensor), name_, timeout > 0 ? timeout : meeting_->timeout};
         WaitBoard* const board = meeting_->board.get();
         try {
-            return std::make_shared<GroupWork>(begin(), std::move(call), board);
+            return std::make_shared<GroupWork>(begin(), std::move(call), board,
+                                               kind() == Kind::Nccl ? Kind::Nccl : of_gloo);
         } catch (const std::exception& error) {
             return std::make_shared<EndedWork>(lost_peer(call, board, error));
         }
@@ -243,7 +300,7 @@ Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seco
     meeting->address = std::move(address);
     meeting->timeout = timeout;
     meeting->accelerator = accelerator;
-    meeting->board = std::make_unique<WaitBoard>(board_store, info.rank, info.world_size);
+    meeting->board = std::make_unique<WaitBoard>(board_store, info.rank, info.world_size, timeout);
     return Group::connect(meeting, meeting->store, info.rank, info.world_size, "");
 }
 

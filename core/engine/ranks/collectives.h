@@ -71,8 +71,8 @@ public:
     virtual Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) = 0;
 };
 
-/// The group of all ranks. world_size 1 needs no store and no network. A collective that takes longer than `timeout` is
-/// an error. With an accelerator the group works on the accelerator's tensors.
+/// The group of all ranks. world_size 1 needs no store and no network. A collective is an error when a rank has not come
+/// for `timeout` and nobody has computed meanwhile (core/engine/base/patience.h; under NCCL: when it takes longer). With an accelerator the group works on the accelerator's tensors.
 Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seconds timeout,
                                                       Accelerator* accelerator = nullptr);
 

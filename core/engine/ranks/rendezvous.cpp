@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "core/base/file.h"
+#include "core/base/output.h"
 #include "core/engine/ranks/sealed_store.h"
 
 namespace plimsoll::engine {
@@ -148,8 +148,8 @@ Result<void> serve_store(int port, const std::string& host) {
         options.masterListenFd = fd;
         c10d::TCPStore store(host, options);
         bound_memory();
-        fmt::print("{}\n", bound);
-        std::fflush(stdout);
+        print(fmt::format("{}\n", bound));
+        PLIMSOLL_CHECK(finish_output());
         wait_until_stdin_closes();
         return {};
     } catch (const std::exception& error) {

@@ -27,14 +27,15 @@ struct Link {
 
 class SharedWork final : public Work {
 public:
-    using Run = std::function<Met(SharedChannel&, Seconds)>;
+    using Run = std::function<Met(SharedChannel&, const Patience&)>;
 
     SharedWork(std::shared_ptr<Link> link, GroupCall call, WaitBoard* board, Run run)
         : link_(std::move(link)), call_(std::move(call)), board_(board), met_(std::make_shared<Met>(Met::All)) {
-        number_ = link_->queue.add([link = link_.get(), met = met_, timeout = call_.timeout, run = std::move(run)] {
-            if (link->met == Met::All) link->met = run(*link->channel, timeout);
-            *met = link->met;
-        });
+        number_ = link_->queue.add(
+            [link = link_.get(), met = met_, patience = patience_on(board, call_.timeout), run = std::move(run)] {
+                if (link->met == Met::All) link->met = run(*link->channel, patience);
+                *met = link->met;
+            });
     }
 
     Result<void> wait() override {
@@ -84,22 +85,22 @@ public:
     }
     std::shared_ptr<Work> all_gather(torch::Tensor output, torch::Tensor input) override {
         if (!fits(output, input)) return group_->all_gather(std::move(output), std::move(input));
-        return start("all-gather", input, timeout_, [=](SharedChannel& channel, Seconds timeout) {
-            return shared_all_gather(channel, output, input, timeout);
+        return start("all-gather", input, timeout_, [=](SharedChannel& channel, const Patience& patience) {
+            return shared_all_gather(channel, output, input, patience);
         });
     }
     std::shared_ptr<Work> reduce_scatter_sum(torch::Tensor output, torch::Tensor input) override {
         if (!fits(input, output) || !can_reduce(input.scalar_type())) {
             return group_->reduce_scatter_sum(std::move(output), std::move(input));
         }
-        return start("reduce-scatter", input, timeout_, [=](SharedChannel& channel, Seconds timeout) {
-            return shared_reduce_scatter(channel, output, input, timeout);
+        return start("reduce-scatter", input, timeout_, [=](SharedChannel& channel, const Patience& patience) {
+            return shared_reduce_scatter(channel, output, input, patience);
         });
     }
     Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) override {
         if (!fits(tensor)) return group_->broadcast(std::move(tensor), root, timeout);
-        const auto run = [=](SharedChannel& channel, Seconds limit) {
-            return shared_broadcast(channel, tensor, root, limit);
+        const auto run = [=](SharedChannel& channel, const Patience& patience) {
+            return shared_broadcast(channel, tensor, root, patience);
         };
         return start("broadcast", tensor, timeout > 0 ? timeout : timeout_, run)->wait();
     }
@@ -129,8 +130,8 @@ private:
     }
 
     std::shared_ptr<Work> all_reduce(Reduction reduction, const torch::Tensor& tensor) {
-        return start("all-reduce", tensor, timeout_, [=](SharedChannel& channel, Seconds timeout) {
-            return shared_all_reduce(channel, reduction, tensor, timeout);
+        return start("all-reduce", tensor, timeout_, [=](SharedChannel& channel, const Patience& patience) {
+            return shared_all_reduce(channel, reduction, tensor, patience);
         });
     }
     std::shared_ptr<Work> start(const char* what, const torch::Tensor& tensor, Seconds timeout, SharedWork::Run run) {

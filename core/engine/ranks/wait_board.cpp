@@ -3,17 +3,29 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <time.h>
 
-#include <vector>
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 namespace plimsoll::engine {
 
 namespace {
 
-constexpr auto look_every = std::chrono::milliseconds(500);
+constexpr Seconds look_every = 0.5;
+constexpr Seconds pulse_at_most_every = 10;
+constexpr double pulses_a_timeout = 10;
 constexpr auto long_wait = std::chrono::seconds(1);
 
-std::string key_of(int rank) { return fmt::format("waits/{}", rank); }
+std::string wait_key(int rank) { return fmt::format("waits/{}", rank); }
+std::string pulse_key(int rank) { return fmt::format("pulse/{}", rank); }
+
+double cpu_seconds(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
 
 std::string ranks_text(const std::vector<int>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
@@ -21,8 +33,13 @@ std::string ranks_text(const std::vector<int>& ranks) {
 
 }  // namespace
 
-WaitBoard::WaitBoard(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size)
-    : store_(std::move(store)), rank_(rank), world_size_(world_size), thread_([this] { watch(); }) {}
+WaitBoard::WaitBoard(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size, Seconds timeout)
+    : store_(std::move(store)),
+      rank_(rank),
+      world_size_(world_size),
+      pulse_every_(std::min(timeout / pulses_a_timeout, pulse_at_most_every)),
+      look_every_(static_cast<std::int64_t>(1000 * std::clamp(pulse_every_, 0.01, look_every))),
+      thread_([this] { look_around(); }) {}
 
 WaitBoard::~WaitBoard() {
     {
@@ -50,31 +67,78 @@ double WaitBoard::waited_seconds() const {
     return waited_;
 }
 
-void WaitBoard::tell(const std::string& text) {
+void WaitBoard::tell(const std::string& key, const std::string& text) {
     try {
-        store_->set(key_of(rank_), text);
+        store_->set(key, text);
     } catch (const std::exception&) {
         // The store has ended; the run ends too, and the collective reports it.
     }
 }
 
-void WaitBoard::watch() {
+void WaitBoard::look_around() {
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, look_every, [this] { return ending_; })) {
+    while (!wake_.wait_for(lock, look_every_, [this] { return ending_; })) {
         const bool waits = !waiting_.empty() && std::chrono::steady_clock::now() - since_ > long_wait;
-        if (waits == told_) continue;
+        const bool news = waits != told_;
         told_ = waits;
         const std::string text = waits ? waiting_ : "";
+        std::erase_if(watches_, [](const std::shared_ptr<Watch>& each) { return each->over.load(); });
+        auto watches = watches_;
         lock.unlock();
-        tell(text);
+        if (news) tell(wait_key(rank_), text);
+        tell_pulse();
+        ask_deadlines(std::move(watches));
         lock.lock();
     }
 }
 
-std::string WaitBoard::read(int rank) {
-    if (!store_->check({key_of(rank)})) return "";
-    const auto bytes = store_->get(key_of(rank));
+/// Without what this thread uses: a rank that hangs still has it.
+void WaitBoard::tell_pulse() {
+    const auto now = std::chrono::steady_clock::now();
+    if (std::chrono::duration<double>(now - pulse_told_).count() < pulse_every_) return;
+    pulse_told_ = now;
+    const double used = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+    tell(pulse_key(rank_), fmt::format("{:.6f}", used));
+}
+
+void WaitBoard::ask_deadlines(std::vector<std::shared_ptr<Watch>> watches) {
+    for (const auto& watch : watches) {
+        if (watch->over || watch->given_up || !watch->deadline.passed()) continue;
+        watch->given_up = true;
+        watch->give_up();
+    }
+}
+
+std::shared_ptr<WaitBoard::Watch> WaitBoard::watch(Patience patience, std::function<void()> give_up) {
+    auto watch = std::make_shared<Watch>();
+    watch->patience = std::move(patience);
+    watch->give_up = std::move(give_up);
+    const std::lock_guard lock(mutex_);
+    watches_.push_back(watch);
+    return watch;
+}
+
+std::string WaitBoard::read(const std::string& key) {
+    if (!store_->check({key})) return "";
+    const auto bytes = store_->get(key);
     return {bytes.begin(), bytes.end()};
+}
+
+Pulses WaitBoard::pulses() {
+    Pulses all;
+    try {
+        for (int rank = 0; rank < world_size_; ++rank) {
+            if (rank != rank_) all.push_back(std::strtod(read(pulse_key(rank)).c_str(), nullptr));
+        }
+    } catch (const std::exception&) {
+        return {};
+    }
+    return all;
+}
+
+Patience patience_on(WaitBoard* board, Seconds limit) {
+    if (board == nullptr) return {limit, {}};
+    return {limit, [board] { return board->pulses(); }};
 }
 
 std::string WaitBoard::report() {
@@ -83,7 +147,7 @@ std::string WaitBoard::report() {
     try {
         for (int rank = 0; rank < world_size_; ++rank) {
             if (rank == rank_) continue;
-            const std::string what = read(rank);
+            const std::string what = read(wait_key(rank));
             if (what.empty()) {
                 silent.push_back(rank);
             } else {

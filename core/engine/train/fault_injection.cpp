@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train/fault_injection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -10,6 +11,20 @@
 namespace plimsoll::engine {
 
 namespace {
+
+/// As a rank that others have slowed down: it gets a tenth of a processor.
+void work_slowly(double milliseconds) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto work = std::chrono::milliseconds(1), pause = std::chrono::milliseconds(9);
+    const auto end = Clock::now() + std::chrono::duration<double, std::milli>(milliseconds);
+    while (Clock::now() < end) {
+        for (const auto begin = Clock::now(); Clock::now() - begin < work;) {
+        }
+        std::this_thread::sleep_until(
+            std::min<std::chrono::time_point<Clock, std::chrono::duration<double, std::nano>>>(Clock::now() + pause,
+                                                                                               end));
+    }
+}
 
 torch::Tensor with_first(const torch::Tensor& x, double value) {
     torch::Tensor spoiled = x.clone(at::MemoryFormat::Contiguous);
@@ -32,9 +47,7 @@ void FaultInjection::begin_step(std::int64_t number, std::uint64_t samples) {
     }
     for (const Fault& fault : now_) {
         if (fault.rank != mesh_.world().rank()) continue;
-        if (fault.kind == FaultKind::SlowRank) {
-            std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(fault.milliseconds));
-        }
+        if (fault.kind == FaultKind::SlowRank) work_slowly(fault.milliseconds);
         // More than any machine has, so that it is the allocator itself that refuses.
         if (fault.kind == FaultKind::Oom) static_cast<void>(at::empty({std::int64_t{1} << 50}, at::kByte));
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/train/reporter.h"
 
-#include <cstdio>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "core/base/file.h"
+#include "core/base/output.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/telemetry/contract/event_contents.h"
 
@@ -19,9 +21,20 @@ constexpr std::int64_t lines_every = 10;     ///< steps between lines in the log
 
 Result<void> Reporter::tell(std::int64_t step, EventKind kind, const std::string& sentence, Json details) {
     if (!first_rank()) return {};
-    fmt::print("{}\n", sentence);
-    std::fflush(stdout);
+    PLIMSOLL_CHECK(log(step, sentence + "\n"));
     return recorder_.event(step, kind, sentence, std::move(details));
+}
+
+/// The records say the same, so a log that cannot be written does not end the run; the records say that, once.
+Result<void> Reporter::log(std::int64_t step, const std::string& text) {
+    print(text);
+    if (flush_output() || log_lost_) return {};
+    log_lost_ = true;
+    return recorder_.event(
+        step, EventKind::Damaged,
+        fmt::format("The log of rank 0 is not whole: its {} cannot be written any more. The run goes "
+                    "on; its records are whole.",
+                    name_of_stream(STDOUT_FILENO)));
 }
 
 bool Reporter::looks_closer(std::int64_t step) const {
@@ -36,12 +49,11 @@ Bytes Reporter::memory(bool peak) const {
 
 void Reporter::add_figures_of_run(const StepRecord& step, std::optional<double> noise_scale,
                                   std::vector<std::pair<std::string, double>>& values) const {
-    const double rate = static_cast<double>(plan_.layout.global_batch() * plan_.data.sequence_length) / step.seconds;
     values = {{series::loss, step.loss},
               {series::lr, step.lr},
               {series::loss_scale, step.scale},
               {series::grad_norm, step.norms.global},
-              {series::tokens_per_second, rate}};
+              {series::tokens_per_second, tokens_per_second(step)}};
     if (plan_.model.moe()) values.emplace_back(series::router_loss, step.router_loss);
     if (plan_.model.z_loss > 0) values.emplace_back(series::z_loss, step.z_loss);
     if (noise_scale) values.emplace_back(series::noise_scale, *noise_scale);
@@ -50,16 +62,25 @@ void Reporter::add_figures_of_run(const StepRecord& step, std::optional<double> 
             values.emplace_back(series::layer_norm_prefix + layer, norm);
         }
     }
-    if (step.number == 1 || step.number % lines_every == 0) {
-        fmt::print("step {}/{}  loss {:.4f}  lr {:.3g}  grad norm {:.3g}  {:.0f} tokens/s\n", step.number,
-                   plan_.training.steps, step.loss, step.lr, step.norms.global, rate);
-        std::fflush(stdout);
-    }
+}
+
+Result<void> Reporter::log_step(const StepRecord& step) {
+    if (step.number != 1 && step.number % lines_every != 0) return {};
+    return log(step.number,
+               fmt::format("step {}/{}  loss {:.4f}  lr {:.3g}  grad norm {:.3g}  {:.0f} tokens/s\n", step.number,
+                           plan_.training.steps, step.loss, step.lr, step.norms.global, tokens_per_second(step)));
+}
+
+double Reporter::tokens_per_second(const StepRecord& step) const {
+    return static_cast<double>(plan_.layout.global_batch() * plan_.data.sequence_length) / step.seconds;
 }
 
 Result<void> Reporter::record(const StepRecord& step, std::optional<double> noise_scale) {
     std::vector<std::pair<std::string, double>> values;
-    if (first_rank()) add_figures_of_run(step, noise_scale, values);
+    if (first_rank()) {
+        add_figures_of_run(step, noise_scale, values);
+        PLIMSOLL_CHECK(log_step(step));
+    }
     values.emplace_back(series::step_time, step.seconds);
     values.emplace_back(series::data_time, step.data_seconds);
     if (mesh_.world().world_size() > 1) values.emplace_back(series::wait_time, step.wait_seconds);

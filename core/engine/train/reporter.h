@@ -42,6 +42,9 @@ public:
     bool looks_closer(std::int64_t step) const;
 
 private:
+    Result<void> log(std::int64_t step, const std::string& text);
+    Result<void> log_step(const StepRecord& step);
+    double tokens_per_second(const StepRecord& step) const;
     bool first_rank() const { return mesh_.world().rank() == 0; }
     Bytes memory(bool peak) const;
     void add_figures_of_run(const StepRecord& step, std::optional<double> noise_scale,
@@ -51,6 +54,7 @@ private:
     const Mesh& mesh_;
     Recorder& recorder_;
     Accelerator* accelerator_;
+    bool log_lost_ = false;  ///< and told
 };
 
 }  // namespace plimsoll::engine

@@ -23,7 +23,8 @@ struct StepRecord {
     double loss = 0;            ///< mean over the global batch
     double router_loss = 0;     ///< what routers add to it
     double z_loss = 0;          ///< and the z-loss
-    bool stop = false;          ///< some rank was asked to stop
+    bool stop = false;          ///< some rank was asked to stop before the last backward
+    bool long_step = false;     ///< so long that the ranks ask again after it
     GradientNorms norms;        ///< before clipping
     double lr = 0;
     double scale = 1;  ///< of an fp16 loss

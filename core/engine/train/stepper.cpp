@@ -11,13 +11,9 @@ namespace plimsoll::engine {
 
 namespace {
 
-class Stopwatch {
-public:
-    Seconds seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
-private:
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+Seconds since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 }  // namespace
 
@@ -27,7 +23,7 @@ RunPosition position_after(const StepRecord& step, const Plan& plan) {
 }
 
 Result<StepRecord> Stepper::take(RunPosition position) {
-    const Stopwatch watch;
+    began_ = std::chrono::steady_clock::now();
     const Seconds waited = parts_.mesh.world().waited();
     StepRecord step;
     step.number = position.updates + 1;
@@ -44,7 +40,7 @@ Result<StepRecord> Stepper::take(RunPosition position) {
     }
     PLIMSOLL_CHECK(update(step));
     if (parts_.accelerator != nullptr) parts_.accelerator->synchronize();
-    step.seconds = watch.seconds();
+    step.seconds = since(began_);
     step.wait_seconds = parts_.mesh.world().waited() - waited;
     return step;
 }
@@ -58,16 +54,16 @@ Result<StepLosses> Stepper::forward_backward(StepRecord& step) {
     const auto send_status = [&](const StepLosses& losses) {
         // All have to stop after the same step.
         const bool stop = parts_.stop != nullptr && parts_.stop->load();
-        status.send(losses, share, parts_.mesh.tensor().rank() == 0, stop);
+        status.send(losses, share, parts_.mesh.tensor().rank() == 0, stop, since(began_));
     };
 
     StepSettings settings;
     settings.loss_scale = step.scale * parts_.faults.loss_factor();
     if (layout.pp == 1) settings.before_last_backward = send_status;  // travels while backward computes
     const auto batch = [&](std::int64_t k) {
-        const Stopwatch watch;
+        const auto begin = std::chrono::steady_clock::now();
         Batch cut = parts_.batches.micro_batch(step.samples, k);
-        step.data_seconds += watch.seconds();
+        step.data_seconds += since(begin);
         return cut;
     };
     PLIMSOLL_TRY(StepLosses losses, parts_.pipeline.step(batch, settings));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 #include "core/engine/data/batch.h"
 #include "core/engine/parallel/distributed_model.h"
@@ -46,6 +47,7 @@ private:
     Result<void> update(StepRecord& step);
 
     StepParts parts_;
+    std::chrono::steady_clock::time_point began_;  ///< the step
 };
 
 /// Where a run is after a step, unless it goes back.

@@ -82,11 +82,13 @@ Result<TrainOutcome> TrainLoop::run() {
         last_loss_ = done.loss;
         PLIMSOLL_CHECK(record(done));
         PLIMSOLL_TRY(position_, response_.respond(done, position_after(done, plan_)));
-        if (done.applied && !done.stop) {
-            PLIMSOLL_CHECK(periodic());
+        bool stops = done.stop || (done.long_step && ranks_.stop_asked());
+        if (done.applied && !stops) {
+            PLIMSOLL_TRY(const bool took_long, periodic());
+            stops = took_long && ranks_.stop_asked();
         }
         if (range_test_.over(done)) break;
-        if (done.stop && position_.updates < plan_.training.steps) return stop();
+        if (stops && position_.updates < plan_.training.steps) return stop();
     }
     return finish();
 }
@@ -127,17 +129,22 @@ Result<void> TrainLoop::record(const StepRecord& step) {
     return reporter_.record(step, noise_.value_at(step.number));
 }
 
-Result<void> TrainLoop::periodic() {
+Result<bool> TrainLoop::periodic() {
     const std::int64_t updates = position_.updates;
     const bool last = updates == plan_.training.steps;
     const auto due = [&](std::int64_t every) { return every > 0 && (last || updates % every == 0); };
-    if (due(plan_.training.validate_every)) {
+    const bool validates = due(plan_.training.validate_every), samples = due(plan_.training.sample_every),
+               saves = due(plan_.training.checkpoint_every);
+    if (validates) {
         PLIMSOLL_CHECK(evaluation_.validate(updates));
     }
-    if (due(plan_.training.sample_every)) {
+    if (samples) {
         PLIMSOLL_CHECK(evaluation_.sample(updates));
     }
-    return due(plan_.training.checkpoint_every) ? save() : Result<void>();
+    if (saves) {
+        PLIMSOLL_CHECK(save());
+    }
+    return validates || samples || saves;
 }
 
 }  // namespace plimsoll::engine

@@ -37,8 +37,8 @@ private:
     /// A step, and its memory where it is the one that is watched.
     Result<StepRecord> watched_step();
     Result<void> record(const StepRecord& step);
-    /// Validation, sample and checkpoint, as often as the plan wants them.
-    Result<void> periodic();
+    /// Validation, sample and checkpoint, as often as the plan wants them. True where one was due.
+    Result<bool> periodic();
     Result<void> announce(std::optional<std::int64_t> resumed_from, const std::vector<std::string>& damaged);
     Result<void> save() { return checkpoints_.save(response_.state(position_)); }
     Result<TrainOutcome> stop();

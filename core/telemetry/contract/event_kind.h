@@ -15,7 +15,7 @@ enum class EventKind : std::uint8_t {
     // Of the ranks.
     Start,
     Resume,
-    Damaged,  ///< a checkpoint was passed over
+    Damaged,  ///< a checkpoint was passed over, or a log cannot be written
     Checkpoint,
     Validation,
     Sample,

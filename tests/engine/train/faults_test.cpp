@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,7 +88,7 @@ TEST_F(Faults, AStopEndsTheSampleThatIsBeingWritten) {
     // Characters, not bytes: an untrained model writes what is repaired to three-byte U+FFFD.
     const std::string& text = events_of(store, EventKind::Sample)[0].sentence;
     EXPECT_LT(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }), 80) << text;
-    EXPECT_EQ(events_of(store, EventKind::Stop).at(0).step, 2U);
+    EXPECT_EQ(events_of(store, EventKind::Stop).at(0).step, 1U) << "no step more";
 }
 
 TEST_F(Faults, AStoppedRunGoesOnAsIfNothingHadHappened) {
@@ -143,6 +144,83 @@ TEST_F(Faults, AHungRankIsGivenUpAfterTheTimeout) {
                 AllOf(HasSubstr("rank 0: another rank did not answer within 2.00 s"),
                       HasSubstr("rank 1 waits for nothing, so it has ended, is far behind or hangs")));
     ranks.rank(1).signal(SIGKILL);
+}
+
+TEST_F(Faults, AHealthyLongStepIsNeverGivenUp) {
+    // Data-parallel ranks wait in an all-reduce, pipeline ranks for a message: rank 1 is at work four times as long as
+    // anybody is waited for in silence.
+    for (const bool pipeline : {false, true}) {
+        for (const char* shared_memory : {"1", "0"}) {
+            if (pipeline && *shared_memory == '1') continue;  // messages go through Gloo in any case
+            SCOPED_TRACE(fmt::format("pipeline {}, shared memory {}", pipeline, shared_memory));
+            const std::string name = fmt::format("run-{}-{}", pipeline, shared_memory);
+            Plan slow = plan(2);
+            if (pipeline) {
+                slow.layout.dp = 1;
+                slow.layout.pp = 2;
+                slow.layout.micro_batch = 8;
+            }
+            slow.training.steps = 3;
+            write_plan(run(name), slow);
+            ::setenv("PLIMSOLL_SHARED_MEMORY", shared_memory, 1);
+            Ranks ranks(run(name), 2, {"--timeout", "1", "--inject", "slow-rank@step=2,rank=0,ms=4000"});
+            EXPECT_THAT(ranks.wait(), Each(0)) << ranks.rank(0).errors() << ranks.rank(1).errors();
+            ::unsetenv("PLIMSOLL_SHARED_MEMORY");
+            EXPECT_EQ(values(recorded(run(name)), series::loss).size(), 3U);
+        }
+    }
+}
+
+TEST_F(Faults, AStopInALongStepEndsTheRunAfterThatStep) {
+    write_plan(run(), endless(2));
+    Ranks ranks(run(), 2, {"--inject", "slow-rank@step=3,rank=0,ms=3000"});
+    ASSERT_TRUE(wait_for_points(run(), series::loss, 2));
+    ranks.rank(0).signal(SIGTERM);
+    ranks.rank(1).signal(SIGTERM);
+    EXPECT_THAT(ranks.wait(), Each(0)) << ranks.rank(0).errors() << ranks.rank(1).errors();
+    EXPECT_EQ(events_of(recorded(run()), EventKind::Stop).at(0).step, 3U);
+    EXPECT_TRUE(std::filesystem::exists(checkpoint(run(), 3) / "model.safetensors"));
+}
+
+TEST_F(Faults, ALogWithoutRoomDoesNotEndTheRunAndTheRecordsSayIt) {
+    write_plan(run(), plan(1));
+    std::filesystem::create_directories(RunLayout(run()).logs());
+    Child child(worker_program(), {"--run", run().string()}, {}, "/dev/full", "/dev/full");
+    EXPECT_EQ(child.wait(), 0);
+    const auto store = recorded(run());
+    EXPECT_EQ(values(store, series::loss).size(), 6U);
+    const auto lost = events_of(store, EventKind::Damaged);
+    ASSERT_EQ(lost.size(), 1U) << "said once";
+    EXPECT_THAT(lost[0].sentence, HasSubstr("standard output (/dev/full) cannot be written any more"));
+}
+
+TEST_F(Faults, ARecordWithoutRoomEndsTheRunWithItsPlaceAndTheCheckpointsStay) {
+    Plan saved = endless(1);
+    saved.training.checkpoint_every = 100;
+    write_plan(run(), saved);
+    // The limit stands for a full disk: checkpoints of this model stay below it, the records grow beyond it.
+    rlimit old{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+    const rlimit tight{320 * 1024, old.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+    Child child(worker_program(), {"--run", run().string()}, {}, "/dev/null", folder_.path() / "err");
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+    EXPECT_EQ(child.wait(), 1);
+    EXPECT_THAT(child.last_line(), AllOf(HasSubstr("cannot write " + RunLayout(run()).record(0).string()),
+                                         HasSubstr("the file size limit is reached")));
+    const auto store = recorded(run());
+    const auto steps = static_cast<int>(values(store, series::loss).size());
+    EXPECT_GT(steps, 100);
+    EXPECT_TRUE(std::filesystem::exists(checkpoint(run(), steps / 100 * 100) / "model.safetensors"));
+}
+
+TEST_F(Faults, OutputOfTheWorkerThatCannotBeWrittenIsAnError) {
+    for (const char* asked : {"--help", "--version"}) {
+        Child child(worker_program(), {asked}, {}, "/dev/full", folder_.path() / "err");
+        EXPECT_EQ(child.wait(), 1) << asked;
+        EXPECT_THAT(child.last_line(), HasSubstr("cannot write /dev/full"));
+    }
+    EXPECT_EQ(Child(worker_program(), {"--nonsense"}, {}, "/dev/null", "/dev/full").wait(), 2);
 }
 
 TEST_F(Faults, AnOverflowIsSkippedOnAllRanksAndRateAndCountWait) {

@@ -10,6 +10,7 @@
 
 #include "core/run/run_lock.h"
 #include "tests/support/synthetic_run.h"
+#include "ui/common/value_format.h"
 #include "ui/run/event_list_model.h"
 #include "ui/run/run_figures.h"
 #include "ui/run/run_list_model.h"
@@ -239,19 +240,19 @@ TEST(RunModel, AFileThatIsNoRecordIsSaidAndTheOthersAreRead) {
     ASSERT_TRUE(waitFor([&] { return model.problem().contains(QStringLiteral("rank-1.rec")); }));
 }
 
-TEST(RunModel, StopAndKillReachTheSupervisorsControlFile) {
+TEST(RunModel, StopAndStopNowReachTheSupervisorsControlFile) {
     const RunStore store;
     const RunFolder run = store.add("stop");
     RunModel model;
     EXPECT_FALSE(model.requestStop()) << "no run is open";
     open(model, run);
     EXPECT_TRUE(model.requestStop());
-    EXPECT_TRUE(model.requestKill());
+    EXPECT_TRUE(model.requestStopNow());
     std::ifstream control(run.control_path());
     std::string first, second;
     control >> first >> second;
     EXPECT_EQ(first, "stop");
-    EXPECT_EQ(second, "kill");
+    EXPECT_EQ(second, "now");
     fs::remove_all(run.path());
     EXPECT_FALSE(model.requestStop());
     EXPECT_FALSE(model.problem().isEmpty());
@@ -276,6 +277,51 @@ TEST(RunModel, IsLiveAsLongAsSomebodyHoldsTheLock) {
     EXPECT_EQ(model.state().status, RunStatus::Failed);
     EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::OpenLogs);
     EXPECT_LT(model.secondsLeft(), 0);
+}
+
+TEST(RunModel, ARunThatIsStoppingTellsWhatItWaitsFor) {
+    const RunStore store;
+    const RunFolder run = store.add("stopping");
+    record(run, series::step_time, 1, 4, [](auto) { return 50.0; });
+    setState(run, RunStatus::Stopping);
+    const auto lock = RunLock::take(run.lock_path());
+    ASSERT_TRUE(lock.has_value());
+    RunModel model;
+    open(model, run);
+    ASSERT_TRUE(waitFor([&] { return model.stopWait().has_value(); }));
+    EXPECT_EQ(model.stopWait()->step, 4);
+    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::StopNow);
+    EXPECT_TRUE(noticeFor(model, false)->sentence.startsWith(QStringLiteral("Stopping: step 4 ")))
+        << noticeFor(model, false)->sentence.toStdString();
+
+    // The step is done: its checkpoint is written, which Stop now would wait for as well.
+    fs::create_directories(run.checkpoints() / ".step-00000004.new");
+    std::ofstream(run.checkpoints() / ".step-00000004.new" / "model.safetensors") << std::string(2048, 'x');
+    ASSERT_TRUE(
+        waitFor([&] { return model.stopWait() && model.stopWait()->save && model.stopWait()->save->written == 2048; }));
+    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::None);
+    EXPECT_EQ(noticeFor(model, false)->sentence,
+              QStringLiteral("Stopping: the checkpoint of step 4 is being saved, %1 so far.").arg(bytesText(2048)));
+    setState(run, RunStatus::Stopped, "stopped on request");
+    ASSERT_TRUE(waitFor([&] { return !model.stopWait(); }));
+}
+
+TEST(RunWords, AStopIsToldInWords) {
+    StopWait wait;
+    wait.step = 13;
+    wait.elapsed = 6;
+    EXPECT_EQ(waitWords(wait),
+              QStringLiteral("Stopping: step 13 is the first and has taken 6 s so far; then its checkpoint is saved."));
+    wait.step_takes = 20;
+    EXPECT_EQ(waitWords(wait), QStringLiteral("Stopping: step 13 ends in about 14 s, then its checkpoint is saved."));
+    wait.elapsed = 35;
+    EXPECT_EQ(waitWords(wait),
+              QStringLiteral("Stopping: step 13 has taken 35 s, those before it 20 s; then its checkpoint is saved."));
+    wait.save = SaveUnderWay{13, 210 * MiB};
+    wait.save_takes = 341 * MiB;
+    EXPECT_EQ(
+        waitWords(wait),
+        QStringLiteral("Stopping: the checkpoint of step 13 is being saved, %1.").arg(partOf(210 * MiB, 341 * MiB)));
 }
 
 TEST(RunModel, NewestRunPrefersTheLiveOne) {

@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <climits>
 #include <ctime>
 #include <new>
@@ -14,8 +13,6 @@
 namespace plimsoll::engine {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t lane_bytes = 4096;
 constexpr long look_every_ns = 100'000'000;  ///< whether a peer has ended
@@ -82,26 +79,26 @@ std::uint64_t SharedChannel::next_chunk(std::uint64_t call) {
     return chunks_++;
 }
 
-Met SharedChannel::meet(Seconds timeout) {
+Met SharedChannel::meet(const Patience& patience) {
     Lane& own = lane(rank_);
     const std::uint32_t count = own.met.fetch_add(1) + 1;
     if (own.sleepers.load() > 0) wake_all(own.met);
     const std::size_t newest = (chunks_ - 1) % slots;
     for (int peer = 0; peer < world_size(); ++peer) {
         if (peer == rank_) continue;
-        if (const Met met = wait_for(peer, count, timeout); met != Met::All) return met;
+        if (const Met met = wait_for(peer, count, patience); met != Met::All) return met;
         if (lane(peer).calls[newest] != own.calls[newest]) return Met::Unlike;
     }
     return Met::All;
 }
 
-Met SharedChannel::wait_for(int peer, std::uint32_t wanted, Seconds timeout) const {
+Met SharedChannel::wait_for(int peer, std::uint32_t wanted, const Patience& patience) const {
     Lane& other = lane(peer);
     for (int spin = 0; spin < spins_; ++spin) {
         if (reached(other.met.load(std::memory_order_acquire), wanted)) return Met::All;
         pause();
     }
-    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout);
+    Deadline deadline(patience);
     for (;;) {
         // Read before the count: a rank that came and then left counts as come.
         const bool left = other.closed.load() != 0 || peers_[static_cast<std::size_t>(peer)].ended();
@@ -114,7 +111,7 @@ Met SharedChannel::wait_for(int peer, std::uint32_t wanted, Seconds timeout) con
         if (here) return Met::All;
         if (left) return Met::Ended;
         if (reached(other.met.load(), wanted)) return Met::All;
-        if (Clock::now() >= deadline) return Met::Silent;
+        if (deadline.passed()) return Met::Silent;
     }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/base/units.h"
+#include "core/engine/base/patience.h"
 #include "core/engine/ranks/shared_memory/peer_process.h"
 #include "core/engine/ranks/shared_memory/shared_memory.h"
 
@@ -43,12 +43,12 @@ public:
     /// A number for the next chunk that this rank writes; `call` has to be the same on all ranks that meet.
     std::uint64_t next_chunk(std::uint64_t call);
     /// Tells the others that this rank is here, and waits for all of them. What each wrote before can be read after.
-    Met meet(Seconds timeout);
+    Met meet(const Patience& patience);
 
 private:
     struct Lane;
     Lane& lane(int rank) const;
-    Met wait_for(int peer, std::uint32_t count, Seconds timeout) const;
+    Met wait_for(int peer, std::uint32_t count, const Patience& patience) const;
 
     SharedMemory memory_;
     std::vector<PeerProcess> peers_;

@@ -59,24 +59,24 @@ public:
           bytes_(tensor.nbytes()),
           call_(call_of(reduction == Reduction::Sum ? 1 : 2, tensor)) {}
 
-    Met run(Seconds timeout) {
+    Met run(const Patience& patience) {
         const std::size_t count = pieces(bytes_, SharedChannel::slot_bytes);
         std::uint64_t before = 0, now = lay_out(0);
-        if (const Met met = channel_.meet(timeout); met != Met::All) return met;
+        if (const Met met = channel_.meet(patience); met != Met::All) return met;
         for (std::size_t k = 0; k < count; ++k) {
             reduce_own(k, now);
             before = now;
             if (k + 1 < count) now = lay_out(k + 1);
-            if (const Met met = channel_.meet(timeout); met != Met::All) return met;
+            if (const Met met = channel_.meet(patience); met != Met::All) return met;
             collect(k, before);
         }
         return Met::All;
     }
 
-    Met run_small(Seconds timeout) {
+    Met run_small(const Patience& patience) {
         const std::uint64_t chunk = channel_.next_chunk(call_);
         std::memcpy(channel_.slot(channel_.rank(), chunk), data_, bytes_);
-        if (const Met met = channel_.meet(timeout); met != Met::All) return met;
+        if (const Met met = channel_.meet(patience); met != Met::All) return met;
         reduce_numbers(reduction_, dtype_, data_, sources(channel_, chunk, 0, data_), bytes_ / size_);
         return Met::All;
     }
@@ -129,14 +129,15 @@ private:
 
 }  // namespace
 
-Met shared_all_reduce(SharedChannel& channel, Reduction reduction, const torch::Tensor& tensor, Seconds timeout) {
+Met shared_all_reduce(SharedChannel& channel, Reduction reduction, const torch::Tensor& tensor,
+                      const Patience& patience) {
     if (tensor.numel() == 0) return Met::All;
     AllReduce all_reduce(channel, reduction, tensor);
-    return tensor.nbytes() <= small_bytes ? all_reduce.run_small(timeout) : all_reduce.run(timeout);
+    return tensor.nbytes() <= small_bytes ? all_reduce.run_small(patience) : all_reduce.run(patience);
 }
 
 Met shared_all_gather(SharedChannel& channel, const torch::Tensor& output, const torch::Tensor& input,
-                      Seconds timeout) {
+                      const Patience& patience) {
     const std::size_t bytes = input.nbytes();
     const std::byte* const own = bytes_of(input);
     std::byte* const all = bytes_of(output);
@@ -146,7 +147,7 @@ Met shared_all_gather(SharedChannel& channel, const torch::Tensor& output, const
         const Piece part = piece(bytes, SharedChannel::slot_bytes, k);
         const std::uint64_t chunk = channel.next_chunk(call_of(3, input));
         std::memcpy(channel.slot(channel.rank(), chunk), place + part.begin, part.length);
-        if (const Met met = channel.meet(timeout); met != Met::All) return met;
+        if (const Met met = channel.meet(patience); met != Met::All) return met;
         for (int rank = 0; rank < channel.world_size(); ++rank) {
             if (rank == channel.rank()) continue;
             std::memcpy(all + static_cast<std::size_t>(rank) * bytes + part.begin, channel.slot(rank, chunk),
@@ -157,7 +158,7 @@ Met shared_all_gather(SharedChannel& channel, const torch::Tensor& output, const
 }
 
 Met shared_reduce_scatter(SharedChannel& channel, const torch::Tensor& output, const torch::Tensor& input,
-                          Seconds timeout) {
+                          const Patience& patience) {
     const auto world_size = static_cast<std::size_t>(channel.world_size());
     const std::size_t bytes = output.nbytes(), size = output.element_size();
     const std::byte* const all = bytes_of(input);
@@ -171,7 +172,7 @@ Met shared_reduce_scatter(SharedChannel& channel, const torch::Tensor& output, c
             std::memcpy(channel.slot(channel.rank(), chunk) + rank * step, all + rank * bytes + part.begin,
                         part.length);
         }
-        if (const Met met = channel.meet(timeout); met != Met::All) return met;
+        if (const Met met = channel.meet(patience); met != Met::All) return met;
         const auto own = static_cast<std::size_t>(channel.rank());
         reduce_numbers(Reduction::Sum, output.scalar_type(), bytes_of(output) + part.begin,
                        sources(channel, chunk, own * step, all + own * bytes + part.begin), part.length / size);
@@ -179,14 +180,14 @@ Met shared_reduce_scatter(SharedChannel& channel, const torch::Tensor& output, c
     return Met::All;
 }
 
-Met shared_broadcast(SharedChannel& channel, const torch::Tensor& tensor, int root, Seconds timeout) {
+Met shared_broadcast(SharedChannel& channel, const torch::Tensor& tensor, int root, const Patience& patience) {
     const std::size_t bytes = tensor.nbytes();
     for (std::size_t k = 0; k < pieces(bytes, SharedChannel::slot_bytes); ++k) {
         const Piece part = piece(bytes, SharedChannel::slot_bytes, k);
         const std::uint64_t chunk = channel.next_chunk(call_of(8U + static_cast<unsigned>(root), tensor));
         std::byte* const slot = channel.slot(root, chunk);
         if (channel.rank() == root) std::memcpy(slot, bytes_of(tensor) + part.begin, part.length);
-        if (const Met met = channel.meet(timeout); met != Met::All) return met;
+        if (const Met met = channel.meet(patience); met != Met::All) return met;
         if (channel.rank() != root) std::memcpy(bytes_of(tensor) + part.begin, slot, part.length);
     }
     return Met::All;

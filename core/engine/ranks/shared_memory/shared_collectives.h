@@ -12,11 +12,13 @@
 namespace plimsoll::engine {
 
 /// Each is called by all ranks alike and returns when this rank's tensors may be used again. Tensors are contiguous. A
-/// meeting fails when somebody has not come for `timeout`.
-Met shared_all_reduce(SharedChannel& channel, Reduction reduction, const torch::Tensor& tensor, Seconds timeout);
-Met shared_all_gather(SharedChannel& channel, const torch::Tensor& output, const torch::Tensor& input, Seconds timeout);
+/// meeting fails when somebody has not come, and nobody has worked, for `patience`.
+Met shared_all_reduce(SharedChannel& channel, Reduction reduction, const torch::Tensor& tensor,
+                      const Patience& patience);
+Met shared_all_gather(SharedChannel& channel, const torch::Tensor& output, const torch::Tensor& input,
+                      const Patience& patience);
 Met shared_reduce_scatter(SharedChannel& channel, const torch::Tensor& output, const torch::Tensor& input,
-                          Seconds timeout);
-Met shared_broadcast(SharedChannel& channel, const torch::Tensor& tensor, int root, Seconds timeout);
+                          const Patience& patience);
+Met shared_broadcast(SharedChannel& channel, const torch::Tensor& tensor, int root, const Patience& patience);
 
 }  // namespace plimsoll::engine
