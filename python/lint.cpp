@@ -63,7 +63,7 @@ void add_lint(py::module_& module) {
     py::class_<DeepSpeedFinding>(module, "Finding", "What is wrong with a config.")
         .def_property_readonly(
             "level", [](const DeepSpeedFinding& f) { return level_name(f.level); },
-            "\"refused\", \"danger\", \"ignored\" or \"note\"")
+            "\"refused\", \"danger\", \"ignored\", \"deprecated\" or \"note\"")
         .def_readonly("rule", &DeepSpeedFinding::rule, "Short name, the same for every finding of its kind")
         .def_readonly("key", &DeepSpeedFinding::key, "Dotted path; empty: the file as a whole")
         .def_readonly("sentence", &DeepSpeedFinding::sentence, "Cause and cure")
@@ -75,7 +75,8 @@ void add_lint(py::module_& module) {
         .def_property_readonly(
             "accepted", [](const Lint& l) { return l.found.accepted(); }, "Whether DeepSpeed takes the file")
         .def_property_readonly(
-            "clean", [](const Lint& l) { return l.found.clean(); }, "Whether there is nothing beyond notes")
+            "clean", [](const Lint& l) { return l.found.clean(); },
+            "Whether there is nothing beyond notes and old forms")
         .def_property_readonly("batch", &batch_of, "(train, micro, accumulation), or None where it is not known")
         .def_property_readonly("zero_stage", [](const Lint& l) { return l.found.zero_stage; })
         .def_property_readonly("release", [](const Lint& l) { return l.launch.release; })

@@ -4,8 +4,10 @@
 
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_import.h"
+#include "core/interop/deepspeed/facts/relaxed_json.h"
 #include "core/interop/deepspeed/process_config.h"
 #include "core/interop/model_files/checkpoint_counts.h"
 #include "core/interop/model_files/gguf_model.h"
@@ -162,9 +164,10 @@ Result<int> import_checkpoint(const ImportArguments& arguments) {
 }
 
 Result<int> import_from_deepspeed(ImportArguments& arguments) {
-    PLIMSOLL_TRY(const auto file, read_json(arguments.config, 4 * MiB));
+    PLIMSOLL_TRY(const auto text, read_file(arguments.config, 4 * MiB));
+    PLIMSOLL_TRY(const auto file, parse_relaxed_json(text, arguments.config));
     PLIMSOLL_TRY(const auto base, arguments.base.load());
-    PLIMSOLL_TRY(const auto imported, import_deepspeed(file, base, arguments.config));
+    PLIMSOLL_TRY(const auto imported, import_deepspeed(file.json, base, arguments.config));
     PLIMSOLL_CHECK(require_possible(imported.plan));
     for (const std::string& each : imported.notes) note(each);
     return write_plan(arguments, imported.plan);
@@ -249,10 +252,11 @@ void add_import(CLI::App& app, Work& work) {
     checkpoint->add_flag("--json", stored->json, "As JSON");
     checkpoint->callback([stored, &work] { work = [stored] { return import_checkpoint(*stored); }; });
 
-    CLI::App* deepspeed =
-        add_command(*command, "deepspeed",
-                    "A DeepSpeed config, on top of a plan that gives the model and the hardware; keys "
-                    "that a plan has not are kept");
+    CLI::App* deepspeed = add_command(
+        *command, "deepspeed",
+        "A DeepSpeed config, on top of a plan that gives the model and the hardware: \"auto\" keeps the "
+        "plan's value, a key that is left out is DeepSpeed's default, and keys that a plan has not are kept "
+        "for the export");
     const auto from = std::make_shared<ImportArguments>();
     deepspeed->add_option("CONFIG", from->config, "The DeepSpeed JSON")->required();
     from->base.add_to(*deepspeed);

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/interop/deepspeed/facts/deepspeed_schema.h"
+#include "core/interop/deepspeed/facts/relaxed_json.h"
 #include "core/interop/deepspeed/lint/deepspeed_lint.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/starting_plan.h"
@@ -50,8 +51,6 @@ std::string counted(std::size_t count, std::string_view one, std::string_view mo
 }
 
 std::string verdict(const DeepSpeedLint& lint, const DeepSpeedLaunch& launch, const std::string& file) {
-    std::size_t troubles = 0;
-    for (const DeepSpeedFinding& each : lint.findings) troubles += each.level != DeepSpeedFinding::Level::Note;
     const std::string ranks = lint.data_parallel == 0
                                   ? ""
                                   : fmt::format(" on {}", counted(static_cast<std::size_t>(lint.data_parallel),
@@ -60,16 +59,17 @@ std::string verdict(const DeepSpeedLint& lint, const DeepSpeedLaunch& launch, co
                                                        lint.batch->micro, lint.batch->accumulation, lint.data_parallel)
                                          : "";
     return fmt::format("{}: DeepSpeed {} {} it{}, {}{}\n", file, launch.release,
-                       lint.accepted() ? "accepts" : "refuses", ranks, counted(troubles, "trouble", "troubles"), batch);
+                       lint.accepted() ? "accepts" : "refuses", ranks, counted(lint.troubles(), "trouble", "troubles"),
+                       batch);
 }
 
 void show(const DeepSpeedLint& lint) {
-    constexpr std::size_t indent = 10;
+    constexpr std::size_t indent = 13;
     const auto width = static_cast<std::size_t>(terminal_size().columns);
     for (const DeepSpeedFinding& each : lint.findings) {
         const std::string text =
             printable(each.key.empty() ? each.sentence : fmt::format("{}: {}", each.key, each.sentence));
-        say(fmt::format("  {} {}\n", fitted(level_name(each.level), 7), wrapped(text, width - indent, indent)));
+        say(fmt::format("  {} {}\n", fitted(level_name(each.level), 10), wrapped(text, width - indent, indent)));
     }
 }
 
@@ -84,9 +84,9 @@ void show_defaults(const std::vector<DeepSpeedDifference>& differences) {
 
 Result<int> defaults(const LintArguments& arguments, const DeepSpeedLaunch& launch, const std::string& text) {
     PLIMSOLL_TRY(const auto& schema, deepspeed_schema());
-    PLIMSOLL_TRY(const auto release, deepspeed_release(launch.release));
-    PLIMSOLL_TRY(const auto file, parse_json(text, arguments.file));
-    const auto differences = differences_from_defaults(file, schema, release);
+    PLIMSOLL_TRY(const auto release, known_deepspeed_release(launch.release));
+    PLIMSOLL_TRY(const auto file, parse_relaxed_json(text, arguments.file));
+    const auto differences = differences_from_defaults(file.json, schema, release);
     if (!arguments.json) {
         say(fmt::format("{}: {} from what DeepSpeed {} takes without them\n", arguments.file,
                         counted(differences.size(), "value differs", "values differ"), launch.release));
@@ -146,15 +146,16 @@ void add_lint(CLI::App& app, Work& work) {
     command->add_option("--parameters", arguments->parameters, "Of the model, for buckets and pinned memory")
         ->type_name("N");
     command->add_option("--plan", arguments->plan, "Takes all of these from a plan or preset")->type_name("PLAN");
-    command->add_option("--release", arguments->release, "DeepSpeed's release, 0.14.4 to 0.19.8 (default: the newest)")
+    command->add_option("--release", arguments->release, "DeepSpeed's release, 0.9.0 to 0.19.8 (default: the newest)")
         ->type_name("R");
     command->add_flag("--hugging-face", arguments->hugging_face,
-                      "The Trainer or Accelerate reads the file: \"auto\" is filled in");
+                      "The Trainer or Accelerate reads the file and fills \"auto\" in where it can");
     command->add_flag("--defaults", arguments->defaults,
                       "List what differs from the release's defaults, with meanings");
     command->add_flag("--rules", arguments->rules, "List what people trip over, and which of it is seen");
     command->add_flag("--json", arguments->json, "As JSON");
-    command->footer("Exit codes: 0 nothing but notes, 1 troubles, 2 not readable or bad usage.");
+    command->footer(
+        "Exit codes: 0 nothing but notes and deprecated forms, 1 troubles (refused, danger, ignored), 2 not readable or bad usage.");
     command->callback([arguments, &work] { work = [arguments] { return lint(*arguments); }; });
 }
 

@@ -12,8 +12,9 @@ namespace plimsoll {
 /// allocated whole.
 inline Count reduce_bucket_elements(const Slice& slice) { return std::min(Count(500'000'000), slice.total); }
 
-/// Whether gradients are reduced while backward computes (overlap_comm): DeepSpeed's pipeline engine cannot.
-inline bool overlaps_reduction(const Plan& plan) { return plan.layout.pp == 1; }
+/// Whether gradients are reduced while backward computes (overlap_comm): as an imported DeepSpeed file says, which the
+/// plan's document keeps, or wherever it can be. DeepSpeed's pipeline engine cannot.
+bool overlaps_reduction(const Plan& plan);
 
 /// Buckets that a rank holds: stages 1 and 2 fill one while the other travels (stage_1_and_2.py, setup_buckets).
 inline std::int64_t reduce_buckets(const Plan& plan) {

@@ -22,7 +22,9 @@ RECORDED = os.path.join(ROOT, "tests", "oracles", "deepspeed")
 # schema_versions.json has them as new in 0.18.9, since they were read under other names before: they are as old as fp16.
 ALWAYS = {"fp16.consecutive_hysteresis", "fp16.hysteresis", "fp16.loss_scale_window", "fp16.min_loss_scale"}
 # Boundaries that were read from the release sources (schema_versions.json, "boundaries").
-SINCE = {"tensor_parallel.autotp_size": "0.16.4", "bf16.check_grad_overflow": "0.17.1",
+SINCE = {"sequence_parallel_size": "0.15.0", "data_parallel_size": "0.15.0", "weight_quantization.num_bits": "0.10.3",
+         "weight_quantization.q_type": "0.10.3", "weight_quantization.q_groups": "0.10.3",
+         "tensor_parallel.autotp_size": "0.16.4", "bf16.check_grad_overflow": "0.17.1",
          "expert_parallel.autoep_size": "0.19.3", "expert_parallel.enabled": "0.19.3",
          "expert_parallel.preset_model": "0.19.3"}
 MOVED = {"gradient_clipping": ("0.19.3", 0.0), "bf16.check_grad_overflow": ("0.19.3", False),
@@ -34,6 +36,8 @@ TYPES = {"integer (read only when zero_optimization is a boolean)": "integer",
          "runtime-object": "any", "dtype": "string", "array<string>": "array", "array<string>|null": "array|null",
          "string|array<string>": "string|array"}
 BOUNDS = (("ge", "min"), ("le", "max"), ("gt", "above"), ("lt", "below"))
+# lr_schedules.py of the releases; the others are older than 0.9.0.
+SCHEDULERS_SINCE = {"WarmupCosineLR": "0.12.3"}
 STRICT = {"zero_optimization": None, "fp16": "0.17.1", "bf16": "0.17.1", "tensorboard": None, "wandb": None,
           "csv_monitor": None, "comet": None, "comms_logger": None, "compile": None, "hybrid_engine": None,
           "tensor_parallel": None, "timers.throughput": None, "weight_quantization": None}
@@ -54,11 +58,11 @@ CURES = {
     "zero_optimization.zeropp_loco_param": "take it out",
 }
 RENAMED = [
-    {"key": "aio.thread_count", "until": "0.16.9", "known_in": "0.14.4", "now": "aio.intra_op_parallelism"},
-    {"key": "seq_parallel_comm_data_type", "until": "0.16.9", "known_in": "0.14.4",
+    {"key": "aio.thread_count", "until": "0.16.4", "now": "aio.intra_op_parallelism"},
+    {"key": "seq_parallel_comm_data_type", "since": "0.11.2", "until": "0.16.5",
      "now": "seq_parallel_communication_data_type"},
 ]
-WHAT = ("Keys of DeepSpeed's configuration file, facts of deepspeed 0.14.4 to 0.19.8: type, default, bounds and the "
+WHAT = ("Keys of DeepSpeed's configuration file, facts of deepspeed 0.9.0 to 0.19.8: type, default, bounds and the "
         "release that brought, moved or dropped each. \"since\" with \"absent\": there in the one release, not yet in the "
         "other; the releases between say nothing of it.")
 
@@ -87,6 +91,11 @@ class Releases:
         """The release that brought the key; None where releases.json does not agree that it came in between."""
         changes = self.states(key, absent, since)
         return changes[0][0] if changes and changes[0][1] != "absent" and self.before(key, absent) == "absent" else None
+
+    def came_early(self, key):
+        """The release up to 0.14.4 that brought the key; None where 0.9.0 had it."""
+        states = self.states(key, "0.0.0", "0.14.4")
+        return states[1][0] if len(states) > 1 and states[0][1] == "absent" else None
 
     def before(self, key, release):
         states = [state for version, state in self.keys.get(key, []) if order(version) <= order(release)]
@@ -129,6 +138,8 @@ def key_facts(entry, meaning, came, moved, releases):
     elif key in came:
         exact = releases.came(key, *came[key])
         facts.update({"since": exact} if exact else {"absent": came[key][0], "since": came[key][1]})
+    elif early := releases.came_early(key):
+        facts["since"] = early
     if key in MOVED:
         facts["moved"] = [{"at": MOVED[key][0], "before": MOVED[key][1]}]
     elif key in moved:
@@ -157,6 +168,8 @@ def removed_facts(versions, gone, releases):
         names = sorted({name.split(".")[1] for name in gone if name.startswith(f"{key}.")})
         if names:
             facts["keys"] = names
+        if key.startswith("zero_optimization.mics_"):
+            facts["since"] = "0.9.2"
         if key == "zero_optimization.zeropp_loco_param":
             facts.update({"absent": "0.14.4", "since": "0.16.9"})
         yield facts
@@ -188,6 +201,8 @@ def scheduler_arguments(schema):
         schedulers[name] = {
             "required": [p.name for p in parameters if p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD],
             "optional": [p.name for p in parameters if p.default is not p.empty]}
+    for name, since in SCHEDULERS_SINCE.items():
+        schedulers[name]["since"] = since
     return schedulers
 
 

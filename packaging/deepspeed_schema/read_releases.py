@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """In which release of DeepSpeed each key of its configuration file came, went, or had its default moved.
 
-    read_releases.py --schema SCHEMA.json --output releases.json deepspeed-0.14.4.tar.gz deepspeed-0.14.5.tar.gz ...
+    read_releases.py --schema SCHEMA.json --output releases.json deepspeed-0.9.0.tar.gz deepspeed-0.9.1.tar.gz ...
 
 Reads the source archives without running them: fields of pydantic classes and constants are taken from the syntax
 tree. SCHEMA.json (tests/oracles/deepspeed/schema.json) says which class checks which key. A key is left out where that

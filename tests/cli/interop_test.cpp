@@ -76,6 +76,10 @@ TEST_F(InteropTest, LintEndsWithItsVerdict) {
     expect_refused({"lint", path("ds.json")}, "line 1, column 26");
     expect_refused({"lint", path("none.json")}, "none.json");
     expect_refused({"lint", path("ds.json"), "--release", "1.0"}, "0.19.0 to 0.19.8");
+    put_contents(folder / "ds.json", R"({"train_batch_size": 8, "zero_optimization": true})");
+    const Output old = plimsoll({"lint", path("ds.json"), "--world", "8", "--release", "0.9.2"});
+    EXPECT_EQ(old.code, 0) << "old forms are no trouble";
+    EXPECT_THAT(old.out, HasSubstr("deprecated zero_optimization"));
     expect_refused({"lint"}, "name the file");
     EXPECT_THAT(plimsoll({"lint", "--rules"}).out, HasSubstr("38  overflows without end"));
 }
@@ -153,8 +157,8 @@ TEST_F(InteropTest, LintListsWhatDiffersFromTheDefaults) {
 }
 
 TEST_F(InteropTest, DeepSpeedConfigBecomesAPlanAndComesBackWhole) {
-    put_contents(folder / "ds.json", R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 8,
-        "bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "reduce_bucket_size": 1000}, "my_key": [1, 2]})");
+    put_contents(folder / "ds.json", R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 8, // eight
+        "bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "reduce_bucket_size": 1000}, "my_key": [1, 2],})");
     const Output imported =
         plimsoll({"import", "deepspeed", path("ds.json"), "llama-7b-4xa100", "-o", path("plan.json")});
     ASSERT_EQ(imported.code, 0) << imported.err;

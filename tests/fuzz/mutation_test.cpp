@@ -121,9 +121,9 @@ TEST_F(MutationTest, DeepSpeedConfig) {
                 expect_sentence(Error{each.sentence, Error::Kind::BadInput});
             EXPECT_FALSE(to_json(*lint, launch).dump(-1, ' ', false, Json::error_handler_t::strict).empty());
         }
-        const auto document = parse_json(without_comments(text), "ds.json");
+        const auto document = parse_relaxed_json(text, "ds.json");
         if (!fine(document)) continue;
-        const auto imported = import_deepspeed(*document, base, "ds.json");
+        const auto imported = import_deepspeed(document->json, base, "ds.json");
         if (fine(imported) && check_plan(imported->plan).empty()) fine(export_deepspeed(imported->plan));
     }
     expect_both_ends();
@@ -274,9 +274,9 @@ TEST_F(MutationTest, RelaxedJson) {
         "{ // a comment\n \"a\": [1, 2, /* and */ 3,],\n # another\n \"b\": \"// none \\\" here\", }";
     for (int i = 0; i < rounds(3000); ++i) {
         const std::string text = mutations.of_bytes(valid);
-        const std::string plain = without_comments(text);
-        EXPECT_LE(plain.size(), text.size());
-        fine(parse_json(plain, "ds.json"));
+        const std::string plain = as_strict_json(text);
+        EXPECT_LE(plain.size(), 8 * text.size() + 8) << "a byte becomes an escape at most";
+        fine(parse_relaxed_json(text, "ds.json"));
     }
     expect_both_ends();
 }

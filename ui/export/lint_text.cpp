@@ -21,6 +21,8 @@ QString levelWord(DeepSpeedFinding::Level level) {
             return say("Danger");
         case DeepSpeedFinding::Level::Ignored:
             return say("Ignored");
+        case DeepSpeedFinding::Level::Deprecated:
+            return say("Deprecated");
         case DeepSpeedFinding::Level::Note:
             return say("Note");
     }
@@ -48,9 +50,7 @@ LintText lintText(const QString& config, const Plan& plan) {
     LintText text;
     text.clean = lint->clean();
     for (const DeepSpeedFinding& each : lint->findings) text.findings += lintParagraph(each);
-    const qsizetype troubles = std::count_if(lint->findings.begin(), lint->findings.end(), [](const auto& each) {
-        return each.level != DeepSpeedFinding::Level::Note;
-    });
+    const auto troubles = static_cast<qsizetype>(lint->troubles());
     text.verdict = (lint->accepted() ? say("DeepSpeed %1 accepts it on %2 ranks; troubles: %3")
                                      : say("DeepSpeed %1 refuses it on %2 ranks; troubles: %3"))
                        .arg(QString::fromStdString(launch.release))

@@ -23,11 +23,36 @@ std::vector<std::string> warmup_settings(const Plan& plan, std::int64_t updates)
     return {"lr.warmup_fraction=0", fmt::format("lr.warmup_steps={}", std::min(updates, most))};
 }
 
+/// DeepSpeed's warmups take max(2, steps) and trail by an update (runtime/lr_schedules.py), so without a warmup two
+/// updates run at the lowest rate.
+bool wastes_updates(const Plan& plan, std::int64_t warmup) {
+    const LrKind kind = plan.lr.kind;
+    const bool warms_up = kind == LrKind::DeepSpeedWarmup || kind == LrKind::DeepSpeedWarmupDecay ||
+                          kind == LrKind::DeepSpeedWarmupCosine;
+    return warms_up && warmup < 2 && learning_rate(plan, 1) < 0.5 * peak_learning_rate(plan);
+}
+
+void found_wasted_updates(const Plan& plan, std::int64_t warmup, Sheet& sheet) {
+    const double share = learning_rate(plan, 1) / peak_learning_rate(plan);
+    Finding finding{
+        "wasted-updates",
+        Severity::Advice,
+        "warmup",
+        fmt::format("The first two updates run at {} of the peak.", percent(share)),
+        {fmt::format("{} counts a warmup of {} as 2 and starts an update late.", name_of(plan.lr.kind), warmup)},
+        {},
+        "DeepSpeed, runtime/lr_schedules.py"};
+    const auto settings = warmup_settings(plan, untuned_warmup(plan.optimizer));
+    finding.changes.push_back({settings, fmt::format("a warmup that is meant ({})", settings.back())});
+    sheet.found(std::move(finding));
+}
+
 void check_warmup(const Plan& plan, Sheet& sheet) {
     if (plan.lr.kind == LrKind::RangeTest) return sheet.fine("warmup", "a range test rises by itself");
     const double first = learning_rate(plan, 0) / peak_learning_rate(plan);
     const std::int64_t warmup = warmup_updates(plan.lr, plan.training.steps);
     const std::int64_t untuned = untuned_warmup(plan.optimizer);
+    if (wastes_updates(plan, warmup)) return found_wasted_updates(plan, warmup, sheet);
     const bool jumps = first > 0.5;
     const bool is_short = is_adaptive(plan.optimizer.kind) && warmup < untuned / 2 && warmup < plan.training.steps / 10;
     // SGD has no second moment that has to settle, but a large batch still wants a gentle start (Goyal et al. 2017).

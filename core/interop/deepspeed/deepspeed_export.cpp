@@ -64,6 +64,7 @@ Result<DeepSpeedExport> export_deepspeed(const Plan& plan) {
     deepspeed::note_unsaid(plan, notes);
     add_training_note(plan, notes);
     deepspeed::add_kept(json, plan);
+    deepspeed::note_refused(json, plan, notes);
     return result;
 }
 

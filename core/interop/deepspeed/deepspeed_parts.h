@@ -35,4 +35,7 @@ void add_parallelism(Json& json, const Plan& plan, const DeepSpeedRelease& relea
 /// Notes on settings without a key in the file: activations, the loss, the split, routing, start weights.
 void note_unsaid(const Plan& plan, Notes& notes);
 
+/// A note for each key with which the plan's release refuses the file.
+void note_refused(const Json& json, const Plan& plan, Notes& notes);
+
 }  // namespace plimsoll::deepspeed

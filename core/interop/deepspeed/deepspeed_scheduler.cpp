@@ -17,7 +17,7 @@ constexpr const char* trails =
 /// Share of the peak at which the first update of the plan runs (learning_rate() in core/control).
 double first_share(const Plan& plan) { return learning_rate(plan.lr, 1, 0, plan.training.steps); }
 
-/// DeepSpeed refuses 0 and takes 2 for 1.
+/// DeepSpeed refuses 0 since 0.19.3, and takes 2 for less.
 std::int64_t warmup_num_steps(const Plan& plan) {
     return std::max<std::int64_t>(warmup_updates(plan.lr, plan.training.steps), 2);
 }
@@ -67,11 +67,26 @@ Json constant(const Plan& plan, Notes& notes) {
               {"warmup_type", "linear"}}}};
 }
 
+/// DeepSpeed counts a warmup of 0 or 1 as 2 and starts an update late (lr_schedules.py): the plan names such a schedule.
+void note_wasted_updates(const Plan& plan, Notes& notes) {
+    if (warmup_updates(plan.lr, plan.training.steps) > 1) return;
+    const bool cosine = plan.lr.kind == LrKind::DeepSpeedWarmupCosine;
+    notes.push_back(fmt::format(
+        "{} counts a warmup of {} as 2, and its first two updates run at {}, which wastes them where that is 0: lr.kind {} "
+        "has no such updates.",
+        name_of(plan.lr.kind), warmup_updates(plan.lr, plan.training.steps),
+        cosine ? "0 and at lr.warmup_start_ratio of the peak" : "lr.warmup_start_ratio of the peak",
+        cosine                                         ? "cosine"
+        : plan.lr.kind == LrKind::DeepSpeedWarmupDecay ? "linear"
+                                                       : "constant"));
+}
+
 /// The plan names DeepSpeed's own schedule: every rate is the same.
 Json own(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
     const LrSchedule& lr = plan.lr;
     const double peak = peak_learning_rate(plan), start = peak * lr.warmup_start_ratio;
     if (lr.kind == LrKind::DeepSpeedWarmupCosine) {
+        note_wasted_updates(plan, notes);
         if (!release.cosine_stays_at_floor()) {
             notes.push_back(fmt::format("Stop at step {}: after it, DeepSpeed {} raises the learning rate again.",
                                         plan.training.steps, release.text()));
@@ -96,6 +111,7 @@ Json own(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
                   {"decay_lr_rate", lr.decay_rate},
                   {"cycle_momentum", false}}}};
     }
+    note_wasted_updates(plan, notes);
     Json json = {{"type", lr.kind == LrKind::DeepSpeedWarmup ? "WarmupLR" : "WarmupDecayLR"},
                  {"params",
                   {{"warmup_min_lr", start},

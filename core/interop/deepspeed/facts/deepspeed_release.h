@@ -28,12 +28,19 @@ struct DeepSpeedRelease {
     bool strict_precision_blocks() const { return *this >= DeepSpeedRelease{17, 1}; }
     /// The dynamic loss scale doubles after window + 1 clean steps; before, after window (PR 6976).
     bool scale_grows_after_window() const { return *this >= DeepSpeedRelease{17, 1}; }
+    /// A warmup of 0 or less, or not a whole number, is refused; before, max(2, it) was taken (lr_schedules.py).
+    bool refuses_no_warmup() const { return *this >= DeepSpeedRelease{19, 3}; }
+    /// WarmupLR without warmup_max_lr rises to the optimizer's rate; before, to 0.001.
+    bool warmup_follows_optimizer() const { return *this >= DeepSpeedRelease{17, 2}; }
     /// The cosine stays at its floor after total_num_steps; before, it rises again.
     bool cosine_stays_at_floor() const { return *this >= DeepSpeedRelease{19, 3}; }
 };
 
-/// "0.19.8"; the error names the known releases.
+/// "0.19.8", a release that can be exported for; the error names them.
 Result<DeepSpeedRelease> deepspeed_release(const std::string& text);
+
+/// "0.9.2", a release whose keys and checks are known (lint); the error names them.
+Result<DeepSpeedRelease> known_deepspeed_release(const std::string& text);
 
 /// The releases that can be exported for, newest first.
 std::vector<std::string> deepspeed_releases();

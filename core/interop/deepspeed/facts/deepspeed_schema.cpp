@@ -12,7 +12,7 @@ namespace {
 /// The file's own releases are known ones, so an unknown text there is an error of the file.
 DeepSpeedRelease release_of(const Json& entry, const char* key) {
     if (!entry.contains(key) || entry.at(key).is_null()) return {};
-    const auto release = deepspeed_release(entry.at(key).get<std::string>());
+    const auto release = known_deepspeed_release(entry.at(key).get<std::string>());
     if (!release) throw std::invalid_argument(release.error().message);
     return *release;
 }
@@ -96,6 +96,14 @@ void DeepSpeedSchema::add(const Json& entry) {
     index_key(keys_.size() - 1);
 }
 
+DeepSpeedRelease DeepSpeedSchema::first_with(const std::string& block) const {
+    std::optional<DeepSpeedRelease> first;
+    for (const DeepSpeedKey& key : keys_) {
+        if (key.key.starts_with(block + ".")) first = std::min(first.value_or(key.since), key.since);
+    }
+    return first.value_or(DeepSpeedRelease{});
+}
+
 Result<DeepSpeedSchema> DeepSpeedSchema::from_json(const Json& json) try {
     DeepSpeedSchema schema;
     for (const Json& entry : json.at("keys")) schema.add(entry);
@@ -104,17 +112,21 @@ Result<DeepSpeedSchema> DeepSpeedSchema::from_json(const Json& json) try {
                                                                entry.at("cure").get<std::string>()};
     }
     for (const Json& entry : json.at("renamed")) {
-        schema.renamed_[entry.at("key").get<std::string>()] = entry.at("now").get<std::string>();
+        schema.renamed_[entry.at("key").get<std::string>()] = {entry.at("now").get<std::string>(),
+                                                               release_of(entry, "since"), release_of(entry, "until")};
     }
     for (const auto& [block, since] : json.at("strict").items()) {
-        schema.strict_[block] = since.is_null() ? DeepSpeedRelease{} : release_of(json.at("strict"), block.c_str());
+        const DeepSpeedRelease given =
+            since.is_null() ? DeepSpeedRelease{} : release_of(json.at("strict"), block.c_str());
+        schema.strict_[block] = std::max(given, schema.first_with(block));
     }
     for (const auto& [name, arguments] : json.at("optimizers").items()) {
         schema.optimizers_[name] = arguments.get<std::vector<std::string>>();
     }
     for (const auto& [name, arguments] : json.at("schedulers").items()) {
         schema.schedulers_[name] = {arguments.at("required").get<std::vector<std::string>>(),
-                                    arguments.at("optional").get<std::vector<std::string>>()};
+                                    arguments.at("optional").get<std::vector<std::string>>(),
+                                    release_of(arguments, "since")};
     }
     return schema;
 } catch (const std::exception& error) {
@@ -146,9 +158,9 @@ const RemovedDeepSpeedKey* DeepSpeedSchema::removed(const std::string& path) con
     return found == removed_.end() ? nullptr : &found->second;
 }
 
-std::string DeepSpeedSchema::renamed(const std::string& path) const {
+const RenamedDeepSpeedKey* DeepSpeedSchema::renamed(const std::string& path) const {
     const auto found = renamed_.find(path);
-    return found == renamed_.end() ? "" : found->second;
+    return found == renamed_.end() ? nullptr : &found->second;
 }
 
 DeepSpeedPresence DeepSpeedSchema::presence(const std::string& path, const DeepSpeedRelease& release) const {

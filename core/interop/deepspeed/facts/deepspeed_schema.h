@@ -42,6 +42,13 @@ struct RemovedDeepSpeedKey {
     std::string cure;
 };
 
+/// A key that was read under another name.
+struct RenamedDeepSpeedKey {
+    std::string now;
+    DeepSpeedRelease since;  ///< the first release that reads the old name; 0.0.0: all
+    DeepSpeedRelease until;  ///< the first that does not
+};
+
 /// Whether a release reads a key.
 enum class DeepSpeedPresence {
     There,
@@ -64,8 +71,8 @@ public:
     std::vector<std::string> blocks_with(const std::string& name, const std::string& block) const;
     DeepSpeedPresence presence(const std::string& path, const DeepSpeedRelease& release) const;
     const RemovedDeepSpeedKey* removed(const std::string& path) const;
-    /// Today's name of a key that was renamed; empty: none.
-    std::string renamed(const std::string& path) const;
+    /// null: no key that was renamed.
+    const RenamedDeepSpeedKey* renamed(const std::string& path) const;
 
     /// Whether DeepSpeed itself refuses unknown keys in the block (its pydantic models).
     bool strict(const std::string& block, const DeepSpeedRelease& release) const;
@@ -77,6 +84,7 @@ public:
     const std::vector<std::string>* optimizer_arguments(const std::string& class_name) const;
     struct SchedulerArguments {
         std::vector<std::string> required, optional;
+        DeepSpeedRelease since;  ///< the release that brought the class; 0.0.0: all
     };
     const SchedulerArguments* scheduler_arguments(const std::string& type) const;
     std::vector<std::string> torch_optimizers() const;
@@ -85,11 +93,13 @@ public:
 private:
     void add(const Json& entry);
     void index_key(std::size_t at);
+    /// The first release that has any key of the block.
+    DeepSpeedRelease first_with(const std::string& block) const;
     std::vector<DeepSpeedKey> keys_;
     std::map<std::string, std::size_t, std::less<>> by_path_;
     std::map<std::string, std::set<std::string>> names_;
     std::map<std::string, RemovedDeepSpeedKey> removed_;
-    std::map<std::string, std::string> renamed_;
+    std::map<std::string, RenamedDeepSpeedKey> renamed_;
     std::map<std::string, DeepSpeedRelease> strict_;
     std::map<std::string, std::vector<std::string>> optimizers_;
     std::map<std::string, SchedulerArguments> schedulers_;

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of hjson that people use in DeepSpeed's files: comments and trailing commas.
+// hjson, which DeepSpeed reads its files as (runtime/config.py: hjson.load): comments, trailing or missing commas,
+// names and texts without quotes, an object without its braces.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
+
 namespace plimsoll {
 
-/// The text with comments (//, #, /* */) and commas before a closing bracket made spaces, so that lines and columns
-/// stay.
-std::string without_comments(std::string_view text);
+/// The text as strict JSON, every line where it was. A text that is no hjson comes back as it is.
+std::string as_strict_json(std::string_view text);
+
+struct RelaxedJson {
+    Json json;
+    std::string not_strict;  ///< why a strict reader refuses the text; empty: it does not
+};
+/// The document of a text in hjson. The error is the strict reader's, with line and column.
+Result<RelaxedJson> parse_relaxed_json(std::string_view text, const std::string& what);
 
 }  // namespace plimsoll

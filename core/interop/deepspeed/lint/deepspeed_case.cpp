@@ -8,6 +8,15 @@
 
 namespace plimsoll::deepspeed {
 
+namespace {
+
+std::string block_of(std::string_view path) {
+    const auto dot = path.rfind('.');
+    return dot == std::string_view::npos ? "" : std::string(path.substr(0, dot));
+}
+
+}  // namespace
+
 void Case::add(DeepSpeedFinding::Level level, std::string_view rule, std::string_view key, std::string sentence) {
     lint.findings.push_back({level, std::string(rule), std::string(key), std::move(sentence)});
 }
@@ -29,12 +38,18 @@ const Json* Case::at(std::string_view path) const {
 bool Case::flag(std::string_view path) const {
     const Json* value = at(path);
     const Json standard = value ? *value : schema.default_in(path, release);
+    if (standard.is_string()) {
+        // Elsewhere than in a strict block Python takes any text but an empty one for true.
+        const bool strict = schema.strict(block_of(path), release);
+        return strict ? lax_boolean(standard).value_or(false) : standard != "";
+    }
     return standard.is_boolean() ? standard.get<bool>() : standard.is_number() && standard != 0;
 }
 
 double Case::number(std::string_view path) const {
     const Json* value = at(path);
     const Json standard = value ? *value : schema.default_in(path, release);
+    if (standard.is_string() && schema.strict(block_of(path), release)) return lax_number(standard).value_or(0);
     return standard.is_number() ? standard.get<double>() : 0;
 }
 
@@ -59,6 +74,11 @@ std::string Case::offload(std::string_view block) const {
 }
 
 std::string_view dtype_word(std::string_view text) {
+    constexpr std::string_view torch = "torch.";
+    if (text.starts_with(torch)) {
+        text.remove_prefix(torch.size());
+        return text == "float32" || text == "float16" || text == "bfloat16" ? dtype_word(text) : "";
+    }
     if (text == "fp32" || text == "float32" || text == "float") return "fp32";
     if (text == "fp16" || text == "float16" || text == "half") return "fp16";
     if (text == "bf16" || text == "bfloat16") return "bf16";

@@ -37,6 +37,10 @@ public:
         add(DeepSpeedFinding::Level::Ignored, rule, key, fmt::format(format, std::forward<Args>(args)...));
     }
     template <class... Args>
+    void deprecated(std::string_view rule, std::string_view key, fmt::format_string<Args...> format, Args&&... args) {
+        add(DeepSpeedFinding::Level::Deprecated, rule, key, fmt::format(format, std::forward<Args>(args)...));
+    }
+    template <class... Args>
     void note(std::string_view rule, std::string_view key, fmt::format_string<Args...> format, Args&&... args) {
         add(DeepSpeedFinding::Level::Note, rule, key, fmt::format(format, std::forward<Args>(args)...));
     }
@@ -45,7 +49,8 @@ public:
     /// The value at a dotted path; null where the file has none, or "auto", which counts as none.
     const Json* at(std::string_view path) const;
     bool has(std::string_view path) const { return at(path) != nullptr; }
-    /// The file's value, or the release's default; false, 0 or "" where it is of another type.
+    /// The file's value as DeepSpeed takes it (a strict block reads "true" and "8" as what they say), or the release's
+    /// default; false, 0 or "" where it is of another type.
     bool flag(std::string_view path) const;
     double number(std::string_view path) const;
     std::string text(std::string_view path) const;
@@ -62,19 +67,29 @@ public:
     bool dynamic_scale() const { return fp16() && number("fp16.loss_scale") == 0; }
 };
 
-/// "float16", "half" -> "fp16"; "" where it is no dtype.
+/// "float16", "torch.float16", "half" -> "fp16" (runtime/config.py, DtypeEnum); "" where it is no dtype.
 std::string_view dtype_word(std::string_view text);
 
 /// The value as a whole number (8, 8.0); nothing for any other.
 std::optional<std::int64_t> whole(const Json* value);
 
+/// A text that a pydantic block reads as a boolean ("true", "off", "1"); nothing where it is none.
+std::optional<bool> lax_boolean(const Json& value);
+/// A text that a pydantic block reads as a number.
+std::optional<double> lax_number(const Json& value);
+
 /// Type, bounds and allowed words of one value; `strict`: the block refuses what does not fit.
 void lint_value(Case& c, const std::string& path, const Json& value, bool strict);
+/// Whether "auto" is a word of DeepSpeed's own there, which nobody fills in.
+bool own_auto(std::string_view path);
+/// Whether the Hugging Face Trainer or Accelerate puts a value where the key is "auto".
+bool filled_by_hugging_face(std::string_view path);
 /// Whether the value is "auto" or has it; then it is reported where nobody fills it in.
 bool lint_auto(Case& c, const std::string& path, const Json& value, bool strict);
 
 // The rules, each in a file of its name.
 void lint_keys(Case& c);         ///< unknown, misplaced, newer and removed keys, types, bounds, "auto"
+void lint_ranks(Case& c);        ///< ranks that the file itself divides; sets lint.data_parallel
 void lint_batch(Case& c);        ///< the product of the three batch numbers; sets lint.batch
 void lint_precision(Case& c);    ///< fp16, bf16, data types
 void lint_zero(Case& c);         ///< zero_optimization and its offloads

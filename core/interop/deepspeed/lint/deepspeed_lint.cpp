@@ -15,20 +15,6 @@ namespace {
 using deepspeed::Case;
 using Level = DeepSpeedFinding::Level;
 
-struct ReadFile {
-    Json json;
-    std::string not_strict;  ///< why a strict reader refuses the text; empty: it does not
-};
-
-Result<ReadFile> read(std::string_view text, const std::string& what) {
-    auto strict = parse_json(text, what);
-    if (strict) return ReadFile{*std::move(strict), ""};
-    const std::string relaxed = without_comments(text);
-    if (relaxed == text) return tl::unexpected(strict.error());
-    PLIMSOLL_TRY(auto json, parse_json(relaxed, what));
-    return ReadFile{std::move(json), strict.error().message};
-}
-
 Result<std::int64_t> data_parallel_ranks(const DeepSpeedLaunch& launch) {
     for (const auto& [name, value] : {std::pair{"tp", launch.tp}, {"pp", launch.pp}, {"sp", launch.sp}}) {
         if (value < 1 || value > 1'000'000) return bad_input("--{} is {}: 1 to 1,000,000 is possible", name, value);
@@ -69,7 +55,7 @@ void note_training_arguments(Case& c) {
 }  // namespace
 
 std::string_view level_name(Level level) {
-    constexpr std::array<std::string_view, 4> names{"refused", "danger", "ignored", "note"};
+    constexpr std::array<std::string_view, 5> names{"refused", "danger", "ignored", "deprecated", "note"};
     return names[static_cast<std::size_t>(level)];
 }
 
@@ -78,9 +64,11 @@ bool DeepSpeedLint::accepted() const {
                         [](const DeepSpeedFinding& each) { return each.level == Level::Refused; });
 }
 
-bool DeepSpeedLint::clean() const {
-    return std::all_of(findings.begin(), findings.end(),
-                       [](const DeepSpeedFinding& each) { return each.level == Level::Note; });
+bool DeepSpeedLint::clean() const { return troubles() == 0; }
+
+std::size_t DeepSpeedLint::troubles() const {
+    return static_cast<std::size_t>(std::count_if(
+        findings.begin(), findings.end(), [](const DeepSpeedFinding& each) { return each.level < Level::Deprecated; }));
 }
 
 DeepSpeedLaunch deepspeed_launch(const Plan& plan) {
@@ -97,20 +85,22 @@ DeepSpeedLaunch deepspeed_launch(const Plan& plan) {
 
 Result<DeepSpeedLint> lint_deepspeed(std::string_view text, const std::string& what, const DeepSpeedLaunch& launch) {
     PLIMSOLL_TRY(const DeepSpeedSchema& schema, deepspeed_schema());
-    PLIMSOLL_TRY(const DeepSpeedRelease release, deepspeed_release(launch.release));
+    PLIMSOLL_TRY(const DeepSpeedRelease release, known_deepspeed_release(launch.release));
     PLIMSOLL_TRY(const std::int64_t ranks, data_parallel_ranks(launch));
-    PLIMSOLL_TRY(const ReadFile file, read(text, what));
+    PLIMSOLL_TRY(const RelaxedJson file, parse_relaxed_json(text, what));
     if (!file.json.is_object()) return bad_input("{}: a DeepSpeed config is an object {{…}}", what);
 
     Case c(file.json, schema, release, launch);
     c.lint.data_parallel = ranks;
     c.lint.zero_stage = c.stage();
     if (!file.not_strict.empty()) {
-        c.danger("strict-json", "",
-                 "{}: DeepSpeed reads comments and trailing commas, Accelerate and the Trainer do not; take them out",
-                 file.not_strict);
+        c.add(launch.hugging_face ? Level::Danger : Level::Note, "strict-json", "",
+              fmt::format("{}: DeepSpeed reads hjson (comments, missing or trailing commas, names without quotes), "
+                          "Accelerate and the Trainer read strict JSON alone",
+                          file.not_strict));
     }
     deepspeed::lint_keys(c);
+    deepspeed::lint_ranks(c);
     deepspeed::lint_batch(c);
     deepspeed::lint_elasticity(c);
     deepspeed::lint_precision(c);

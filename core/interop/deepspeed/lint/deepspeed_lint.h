@@ -15,10 +15,11 @@ namespace plimsoll {
 
 struct DeepSpeedFinding {
     enum class Level {
-        Refused,  ///< DeepSpeed raises, when it reads the file or in deepspeed.initialize
-        Danger,   ///< accepted, but the run is wrong, fails later, or differs between releases
-        Ignored,  ///< accepted and without effect
-        Note,     ///< worth knowing; no trouble
+        Refused,     ///< DeepSpeed raises, when it reads the file or in deepspeed.initialize
+        Danger,      ///< accepted, but the run is wrong or fails later
+        Ignored,     ///< accepted and without effect
+        Deprecated,  ///< right in this release, but an old form that a later one may drop or has dropped
+        Note,        ///< worth knowing; no trouble
     };
     Level level = Level::Note;
     std::string rule;      ///< short name, the same for every finding of its kind: "batch-product"
@@ -57,11 +58,13 @@ struct DeepSpeedLint {
 
     /// Whether DeepSpeed takes the file.
     bool accepted() const;
-    /// Whether there is anything beyond notes.
+    /// Whether the release trains as the file says: nothing beyond old forms and notes.
     bool clean() const;
+    /// Findings that are in the way of that.
+    std::size_t troubles() const;
 };
 
-/// `what` names the text in errors ("ds.json"). A text with comments or trailing commas, which DeepSpeed reads and
+/// `what` names the text in errors ("ds.json"). A text in hjson (comments, missing commas), which DeepSpeed reads and
 /// others do not, is a finding; any other text that is no JSON, and a world that the ranks do not divide, are errors.
 Result<DeepSpeedLint> lint_deepspeed(std::string_view text, const std::string& what, const DeepSpeedLaunch& launch);
 

@@ -23,7 +23,11 @@ bool countable(const Case& c) {
 
 std::string ranks_in_words(const Case& c) {
     const DeepSpeedLaunch& launch = c.launch;
-    if (launch.tp * launch.pp * launch.sp == 1) return fmt::format("{} ranks", c.lint.data_parallel);
+    if (launch.tp * launch.pp * launch.sp == 1) {
+        if (c.lint.data_parallel == launch.world) return fmt::format("{} ranks", c.lint.data_parallel);
+        return fmt::format("{} data-parallel ranks (sequence_parallel_size {})", c.lint.data_parallel,
+                           shown(c.file.at("sequence_parallel_size")));
+    }
     return fmt::format("{} data-parallel ranks ({} ranks / tp {} / pp {} / sp {})", c.lint.data_parallel, launch.world,
                        launch.tp, launch.pp, launch.sp);
 }
@@ -56,6 +60,38 @@ void without_world(Case& c, std::int64_t train, std::int64_t micro, std::int64_t
 }
 
 }  // namespace
+
+/// "sequence_parallel_size" divides the ranks where the script gives deepspeed.initialize no mpu (runtime/config.py of
+/// 0.17.0 and later); beside "data_parallel_size" the two are a mesh (deepspeed/__init__.py of 0.15.0 and later).
+void lint_ranks(Case& c) {
+    constexpr const char* sequence_key = "sequence_parallel_size";
+    constexpr const char* data_key = "data_parallel_size";
+    const bool mpu = c.launch.tp * c.launch.pp * c.launch.sp > 1;
+    if (mpu || !c.file.contains(sequence_key)) return;
+    const bool mesh = c.file.contains(data_key) && c.release >= DeepSpeedRelease{15, 0};
+    if (!mesh && c.release < DeepSpeedRelease{17, 0}) return;
+    const std::int64_t sequence = whole(c.at(sequence_key)).value_or(0);
+    const std::int64_t data = mesh ? whole(c.at(data_key)).value_or(0) : 1;
+    constexpr std::int64_t most = 1'000'000;
+    if (sequence < 1 || data < 1 || sequence > most || data > most) {
+        const char* key = sequence < 1 || sequence > most ? sequence_key : data_key;
+        c.refused("sequence-parallel", key, "{} is no number of ranks: write a whole number above 0",
+                  shown(c.file.at(key)));
+        return;
+    }
+    const std::int64_t world = c.launch.world;
+    if (mesh && world > 0 && world != sequence * data) {
+        c.refused("sequence-parallel", data_key, "{} x {} data- and sequence-parallel ranks are not {} ranks: write {}",
+                  data, sequence, world, std::max<std::int64_t>(world / sequence, 1));
+    } else if (world > 0 && world % sequence != 0) {
+        c.refused("sequence-parallel", sequence_key, "{} does not divide the {} ranks: write a divisor of them",
+                  sequence, world);
+    } else if (mesh) {
+        c.lint.data_parallel = data;
+    } else if (world > 0) {
+        c.lint.data_parallel = world / sequence;
+    }
+}
 
 void lint_batch(Case& c) {
     if (const Json* elasticity = c.at("elasticity");

@@ -139,10 +139,11 @@ void enabled_block(Case& c) {
         return;
     }
     c.lint.batch = DeepSpeedBatch{best->batch, each.micro_batch, each.accumulation};
-    c.danger("removed", "elasticity",
-             "DeepSpeed 0.19.8 and later refuse it: write train_batch_size {}, train_micro_batch_size_per_gpu {} and "
-             "gradient_accumulation_steps {} for {} ranks, and let torchrun --nnodes=MIN:MAX restart the job",
-             best->batch, each.micro_batch, each.accumulation, ranks);
+    c.deprecated(
+        "removed", "elasticity",
+        "DeepSpeed 0.19.8 and later refuse it: write train_batch_size {}, train_micro_batch_size_per_gpu {} and "
+        "gradient_accumulation_steps {} for {} ranks, and let torchrun --nnodes=MIN:MAX restart the job",
+        best->batch, each.micro_batch, each.accumulation, ranks);
 }
 
 }  // namespace

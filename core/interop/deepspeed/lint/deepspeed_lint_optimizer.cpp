@@ -47,14 +47,34 @@ std::string class_of(const Case& c, const std::string& type, const Json& params)
     return one_of(own_types, type) ? "" : fmt::format("torch.optim.{}", type);
 }
 
+/// runtime/config.py of the releases: the first that has the type; the others are older than 0.9.0.
+DeepSpeedRelease first_with(const std::string& type) {
+    if (type == "lion") return {11, 0};
+    if (type == "muon") return {17, 6};
+    return type.starts_with("mu") ? DeepSpeedRelease{10, 2} : DeepSpeedRelease{};
+}
+
 bool known_type(const Case& c, const std::string& type) {
-    if (one_of(own_types, type)) return true;
+    if (one_of(own_types, type)) return c.release >= first_with(type);
     if (one_of(dropped_types, type)) return c.release < DeepSpeedRelease{19, 7};
     return c.schema.optimizer_arguments(fmt::format("torch.optim.{}", type)) != nullptr;
 }
 
+/// FusedAdam raises; DeepSpeedCPUAdam does since 0.19.8 and trained as if it were false before (ops/adam).
+void check_amsgrad(Case& c, const std::string& made, const Json& params) {
+    if (params.value("amsgrad", Json(false)) != true) return;
+    constexpr const char* key = "optimizer.params.amsgrad";
+    constexpr std::string_view cure = "take it out, or write \"torch_adam\": true";
+    if (made == "FusedAdam" || (made == "DeepSpeedCPUAdam" && c.release >= DeepSpeedRelease{19, 8})) {
+        c.refused("amsgrad", key, "{} has no AMSGrad variant: {}", made, cure);
+    } else if (made == "DeepSpeedCPUAdam") {
+        c.ignored("amsgrad", key, "{} has no AMSGrad variant and says nothing: {}", made, cure);
+    }
+}
+
 void check_params(Case& c, const std::string& type, const Json& params) {
     const std::string made = class_of(c, type, params);
+    check_amsgrad(c, made, params);
     const std::vector<std::string>* arguments = c.schema.optimizer_arguments(made);
     for (const auto& [name, value] : params.items()) {
         const std::string key = fmt::format("optimizer.params.{}", name);

@@ -9,14 +9,20 @@ namespace plimsoll::deepspeed {
 
 namespace {
 
+/// precision_config.py of the releases: loss_scale is checked since the one, what a dynamic scale needs since the other.
+constexpr DeepSpeedRelease scale_validated{18, 8};
 constexpr DeepSpeedRelease scaler_validated{19, 3};
+/// engine.py, _do_optimizer_sanity_check: the first release with a bf16 optimizer without ZeRO, and the first that does
+/// not accumulate its gradients in fp32.
+constexpr DeepSpeedRelease plain_bf16{17, 6};
+constexpr DeepSpeedRelease no_fp32_sums{18, 5};
 
 void check_loss_scale(Case& c) {
     const Json* scale = c.at("fp16.loss_scale");
     if (!scale || (scale->is_number() && *scale >= 0)) return;
     constexpr std::string_view cure = "write 0 for a dynamic scale, or a number above it";
     if (scale->is_boolean() || scale->is_number()) {
-        if (c.release >= scaler_validated) {
+        if (c.release >= scale_validated) {
             c.refused("loss-scale", "fp16.loss_scale", "{} is no loss scale: {}", shown(*scale), cure);
         } else {
             c.danger("loss-scale", "fp16.loss_scale", "{} is no loss scale, which DeepSpeed does not check: {}",
@@ -77,6 +83,11 @@ void check_half_at_stage_0(Case& c) {
         c.danger("half-at-stage-0", "zero_optimization.stage",
                  "fp16 at stage 0 does not train correctly: the loss is not scaled but its gradients are divided by "
                  "the scale (DeepSpeed pull request 8393); write stage 1, which is the same mathematics");
+    } else if (c.bf16() && c.release < plain_bf16 && c.launch.pp == 1 &&
+               dtype_word(c.text("data_types.grad_accum_dtype")) != "fp32") {
+        c.refused("half-at-stage-0", "zero_optimization.stage",
+                  "before 0.17.6 bf16 at stage 0 needs gradients in fp32: write stage 1, or "
+                  "\"data_types\": {{\"grad_accum_dtype\": \"fp32\"}}");
     } else if (c.bf16()) {
         c.danger("half-at-stage-0", "zero_optimization.stage",
                  "bf16 at stage 0 trains less exactly than at stage 1 (DeepSpeed pull request 7839): write stage 1, "
@@ -90,7 +101,10 @@ void check_master_weights(Case& c) {
     const bool on_cpu = c.offload("offload_optimizer") != "none";
     const bool sharded = c.stage() >= 1;
     constexpr std::string_view cure = "turn optimizer offload and ZeRO on, or take it out";
-    if (fp16 && !(on_cpu && sharded)) {
+    if (fp16 && c.release < DeepSpeedRelease{18, 3} && c.stage() != 2) {
+        c.refused("master-weights", "fp16.fp16_master_weights_and_grads",
+                  "before 0.18.3 masters in fp16 are for stage 2 alone: write stage 2, or take it out");
+    } else if (fp16 && !(on_cpu && sharded)) {
         c.refused("master-weights", "fp16.fp16_master_weights_and_grads",
                   "masters in fp16 need ZeRO with optimizer offload (DeepSpeedCPUAdam): {}", cure);
     }
@@ -107,7 +121,16 @@ void check_master_weights(Case& c) {
 void check_data_types(Case& c) {
     const std::string_view model = c.dtype();
     const std::string_view gradients = dtype_word(c.text("data_types.grad_accum_dtype"));
-    if (!gradients.empty() && c.stage() == 0 && gradients != model) {
+    const bool sums_in_fp32 = model == "bf16" && gradients == "fp32";
+    if (!gradients.empty() && gradients != model && c.stage() > 0 && c.release < DeepSpeedRelease{10, 1} &&
+        !(sums_in_fp32 && c.stage() == 1)) {
+        c.refused(
+            "gradient-dtype", "data_types.grad_accum_dtype",
+            "before 0.10.1 ZeRO accumulates gradients in the model's {}, and stage 1 of bf16 in fp32: write one of "
+            "them",
+            model);
+    }
+    if (!gradients.empty() && c.stage() == 0 && gradients != model && !(sums_in_fp32 && c.release < no_fp32_sums)) {
         c.refused("gradient-dtype", "data_types.grad_accum_dtype",
                   "at stage 0 gradients are accumulated in the model's {}: write that, or stage 1", model);
     }
@@ -126,6 +149,9 @@ void lint_precision(Case& c) {
     }
     if (c.fp16() && c.has("amp")) {
         c.refused("fp16-and-amp", "amp", "amp and fp16 exclude each other: take amp out");
+    }
+    if (c.flag("amp.enabled") && c.stage() > 0 && c.release < DeepSpeedRelease{19, 8}) {
+        c.refused("amp-and-zero", "amp.enabled", "amp and ZeRO exclude each other: use fp16 or bf16, or write stage 0");
     }
     check_loss_scale(c);
     if (c.dynamic_scale()) check_dynamic_scale(c);

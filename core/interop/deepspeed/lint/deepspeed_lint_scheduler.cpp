@@ -31,6 +31,35 @@ void check_arguments(Case& c, const std::string& type, const Json& params) {
     }
 }
 
+/// lr_schedules.py: warmup_num_steps becomes max(2, it), and the schedule starts one update late.
+void check_warmup_steps(Case& c, const std::string& type, const Json& warmup) {
+    const std::string key = scheduler_key("warmup_num_steps");
+    if (!warmup.is_number()) return;
+    // hjson makes 10.0 a whole number, the JSON reader of the Trainer does not.
+    const bool is_whole = c.launch.hugging_face ? warmup.is_number_integer() : whole(&warmup).has_value();
+    if (!is_whole || warmup <= 0) {
+        constexpr std::string_view cure = "write at least 2, or no scheduler for a rate without a warmup";
+        if (c.release.refuses_no_warmup()) {
+            c.refused("warmup-steps", key,
+                      "{} is not a whole number above 0, which DeepSpeed asks for since 0.19.3: {}", shown(warmup),
+                      cure);
+            return;
+        }
+        if (!is_whole) {
+            c.danger("warmup-steps", key, "{} is not a whole number, which DeepSpeed refuses since 0.19.3: {}",
+                     shown(warmup), cure);
+            return;
+        }
+    }
+    if (warmup >= 2) return;
+    c.danger(
+        "wasted-updates", key,
+        "{} counts as 2, and the first two updates run at the lowest rate ({}), so they are wasted where that is 0: "
+        "write no scheduler for a constant rate, or a warmup that is meant{}",
+        shown(warmup), type == "WarmupCosineLR" ? "0, then warmup_min_ratio" : "warmup_min_lr",
+        warmup <= 0 ? "; 0.19.3 and later refuse it" : "");
+}
+
 void check_warmup(Case& c, const std::string& type, const Json& params) {
     const Json kind = params.value("warmup_type", Json());
     if (kind.is_null()) {
@@ -40,16 +69,12 @@ void check_warmup(Case& c, const std::string& type, const Json& params) {
         c.danger("warmup-type", scheduler_key("warmup_type"),
                  "{} is neither log nor linear and becomes log: write one of them", shown(kind));
     }
-    const Json warmup = params.value("warmup_num_steps", Json());
-    if (warmup.is_number() && (warmup <= 0 || !whole(&warmup))) {
-        c.refused("warmup-steps", scheduler_key("warmup_num_steps"),
-                  "{} is not a whole number above 0: write at least 2", shown(warmup));
-    }
+    check_warmup_steps(c, type, params.value("warmup_num_steps", Json()));
     if (type == "WarmupCosineLR") return;
     const Json peak = params.value("warmup_max_lr", Json());
     const Json* rate = c.at("optimizer.params.lr");
     if (peak.is_null() || (peak.is_string() && peak == "auto")) {
-        const bool follows = type == "WarmupLR" && c.release >= DeepSpeedRelease{17, 2};
+        const bool follows = type == "WarmupLR" && c.release.warmup_follows_optimizer();
         const std::string sentence =
             type == "WarmupLR"
                 ? "left out, the peak is 0.001 up to release 0.17.1 and the optimizer's lr since: write it"
@@ -93,6 +118,11 @@ void lint_scheduler(Case& c) {
         return;
     }
     const std::string type = (*block)["type"].get<std::string>();
+    if (const auto* known = c.schema.scheduler_arguments(type); known && c.release < known->since) {
+        c.refused("scheduler-type", "scheduler.type", "DeepSpeed {} has no scheduler {}, which came with {}: write {}",
+                  c.release.text(), type, known->since.text(), "WarmupDecayLR");
+        return;
+    }
     if (!c.schema.scheduler_arguments(type)) {
         const std::vector<std::string> names = c.schema.schedulers();
         c.refused("scheduler-type", "scheduler.type", "DeepSpeed has no scheduler {}: {}", shown(Json(type)),

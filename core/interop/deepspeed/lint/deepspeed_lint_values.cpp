@@ -12,12 +12,6 @@ namespace plimsoll::deepspeed {
 
 namespace {
 
-/// Where "auto" is a word of DeepSpeed's own.
-bool takes_auto(std::string_view path) {
-    return path == "pipeline.stages" || path == "data_types.keep_in_fp32_modules" ||
-           path.starts_with("zero_optimization.zenflow.") || path.starts_with("expert_parallel.");
-}
-
 bool is_auto(const Json& value) {
     if (value.is_string()) return value == "auto";
     return value.is_array() && std::any_of(value.begin(), value.end(), [](const Json& each) { return each == "auto"; });
@@ -42,20 +36,28 @@ bool used_at_once(std::string_view path) {
                                                     "optimizer.params",
                                                     "scheduler.type",
                                                     "gradient_allreduce_op"};
-    return is_batch_key(path) || std::find(keys.begin(), keys.end(), path) != keys.end();
+    return path == "sequence_parallel_size" || is_batch_key(path) ||
+           std::find(keys.begin(), keys.end(), path) != keys.end();
 }
 
 void check_auto(Case& c, const std::string& path, bool strict) {
-    if (c.launch.hugging_face || takes_auto(path)) return;
-    constexpr std::string_view who = "only the Hugging Face Trainer and Accelerate fill it in; write the value";
-    if (used_at_once(path)) {
-        c.refused("auto", path, "\"auto\" stays a string in plain DeepSpeed, which has another use for the value: {}",
-                  who);
+    const bool filled = filled_by_hugging_face(path);
+    if (own_auto(path) || (c.launch.hugging_face && filled)) return;
+    const std::string_view who = filled
+                                     ? "only the Hugging Face Trainer and Accelerate fill it in; write the value"
+                                     : "neither the Hugging Face Trainer nor Accelerate fills it in; write the value";
+    const std::string_view which = c.launch.hugging_face ? "DeepSpeed" : "plain DeepSpeed";
+    if (path == "steps_per_print" && c.launch.hugging_face) {
+        c.danger("auto", path,
+                 "nobody fills \"auto\" in here: a Trainer on Accelerate writes infinity over it, older ones leave the "
+                 "string, which fails at the first step: write the number, or take it out");
+    } else if (used_at_once(path)) {
+        c.refused("auto", path, "\"auto\" stays a string in {}, which has another use for the value: {}", which, who);
     } else if (strict) {
-        c.danger("auto", path, "plain DeepSpeed drops \"auto\" without a word and takes its default, {}: {}",
+        c.danger("auto", path, "{} drops \"auto\" without a word and takes its default, {}: {}", which,
                  shown(c.schema.default_in(path, c.release)), who);
     } else {
-        c.danger("auto", path, "plain DeepSpeed keeps \"auto\" as a string, which fails at the first step: {}", who);
+        c.danger("auto", path, "{} keeps \"auto\" as a string, which fails at the first step: {}", which, who);
     }
 }
 
@@ -82,17 +84,10 @@ bool fits(const Json& value, const std::string& type, bool nullable) {
 
 /// A string that a pydantic block turns into the number that was meant.
 bool reads_as_number(const Json& value, bool integer) {
-    if (!value.is_string()) return false;
+    const auto number = lax_number(value);
+    if (!number) return false;
     const std::string& text = value.get_ref<const std::string&>();
-    const char* end = text.data() + text.size();
-    if (integer) {
-        std::int64_t number = 0;
-        const auto read = std::from_chars(text.data(), end, number);
-        return read.ec == std::errc{} && read.ptr == end;
-    }
-    double number = 0;
-    const auto read = std::from_chars(text.data(), end, number);
-    return read.ec == std::errc{} && read.ptr == end;
+    return !integer || text.find_first_not_of("+-0123456789") == std::string::npos;
 }
 
 void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const Json& value, bool strict) {
@@ -123,6 +118,11 @@ void wrong_type(Case& c, const std::string& path, const DeepSpeedKey& key, const
         }
         return;
     }
+    if (const auto meant = lax_boolean(value); meant && strict && type_allows(key.type, "boolean")) {
+        c.note("boolean-as-string", path, "{} is a string, which DeepSpeed reads as {} and others do not: write {}",
+               shown(value), *meant, *meant);
+        return;
+    }
     std::string type = key.type;
     for (std::size_t bar = type.find('|'); bar != std::string::npos; bar = type.find('|')) type.replace(bar, 1, " or ");
     if (value.is_boolean() && strict && (wants_integer || type_allows(key.type, "number"))) {
@@ -147,13 +147,11 @@ std::string lower(std::string text) {
 bool any_case(std::string_view path) {
     return path == "checkpoint.tag_validation" || path == "checkpoint.writer.type" ||
            path == "checkpoint.writer.data_parallel" || path == "communication_data_type" ||
-           path == "seq_parallel_communication_data_type";
+           path == "seq_parallel_communication_data_type" || path == "gradient_allreduce_op";
 }
 
 /// Words that DeepSpeed checks although the block has no schema.
-bool checked_word(std::string_view path) {
-    return any_case(path) || path == "gradient_allreduce_op" || path == "data_types.grad_accum_dtype";
-}
+bool checked_word(std::string_view path) { return any_case(path) || path == "data_types.grad_accum_dtype"; }
 
 void check_allowed(Case& c, const std::string& path, const DeepSpeedKey& key, const Json& value, bool strict) {
     if (key.allowed.empty() || value.is_object()) return;
@@ -163,7 +161,7 @@ void check_allowed(Case& c, const std::string& path, const DeepSpeedKey& key, co
                lower(each.get<std::string>()) == lower(value.get<std::string>());
     };
     if (std::any_of(key.allowed.begin(), key.allowed.end(), same)) return;
-    if (path == "data_types.grad_accum_dtype" && value.is_string() && !dtype_word(value.get<std::string>()).empty()) {
+    if (path.starts_with("data_types.") && value.is_string() && !dtype_word(value.get<std::string>()).empty()) {
         return;
     }
     std::string words;
@@ -200,6 +198,57 @@ void check_bounds(Case& c, const std::string& path, const DeepSpeedKey& key, con
 
 }  // namespace
 
+bool own_auto(std::string_view path) {
+    return path == "pipeline.stages" || path == "data_types.keep_in_fp32_modules" ||
+           path.starts_with("zero_optimization.zenflow.") || path.starts_with("expert_parallel.");
+}
+
+std::optional<bool> lax_boolean(const Json& value) {
+    if (!value.is_string()) return std::nullopt;
+    const std::string word = lower(value.get<std::string>());
+    constexpr std::array<std::string_view, 6> yes{"true", "1", "on", "t", "y", "yes"};
+    constexpr std::array<std::string_view, 6> no{"false", "0", "off", "f", "n", "no"};
+    if (std::find(yes.begin(), yes.end(), word) != yes.end()) return true;
+    if (std::find(no.begin(), no.end(), word) != no.end()) return false;
+    return std::nullopt;
+}
+
+std::optional<double> lax_number(const Json& value) {
+    if (!value.is_string()) return std::nullopt;
+    const std::string& text = value.get_ref<const std::string&>();
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+    return number;
+}
+
+// transformers 5.24, integrations/deepspeed.py: trainer_config_process and trainer_config_finalize; accelerate 1.15,
+// utils/dataclasses.py: plugin_to_config_mapping and set_mixed_precision, accelerator.py: _prepare_deepspeed.
+bool filled_by_hugging_face(std::string_view path) {
+    constexpr std::array<std::string_view, 20> filled{"gradient_clipping",
+                                                      "optimizer.params.lr",
+                                                      "optimizer.params.betas",
+                                                      "optimizer.params.eps",
+                                                      "optimizer.params.weight_decay",
+                                                      "scheduler.params.warmup_min_lr",
+                                                      "scheduler.params.warmup_max_lr",
+                                                      "scheduler.params.warmup_num_steps",
+                                                      "scheduler.params.total_num_steps",
+                                                      "fp16.enabled",
+                                                      "bf16.enabled",
+                                                      "zero_optimization.stage",
+                                                      "zero_optimization.reduce_bucket_size",
+                                                      "zero_optimization.stage3_prefetch_bucket_size",
+                                                      "zero_optimization.stage3_param_persistence_threshold",
+                                                      "zero_optimization.stage3_gather_16bit_weights_on_model_save",
+                                                      "zero_optimization.offload_optimizer.device",
+                                                      "zero_optimization.offload_optimizer.nvme_path",
+                                                      "zero_optimization.offload_param.device",
+                                                      "zero_optimization.offload_param.nvme_path"};
+    return is_batch_key(path) || std::find(filled.begin(), filled.end(), path) != filled.end();
+}
+
 bool lint_auto(Case& c, const std::string& path, const Json& value, bool strict) {
     if (!is_auto(value)) return false;
     check_auto(c, path, strict);
@@ -235,7 +284,8 @@ void lint_value(Case& c, const std::string& path, const Json& value, bool strict
     check_allowed(c, path, *key, value, strict);
     check_bounds(c, path, *key, value, strict);
     if (!key->replaced_by.empty()) {
-        c.danger("deprecated", path, "this is an old name, which a later release may drop: write {}", key->replaced_by);
+        c.deprecated("deprecated", path, "this is an old name, which a later release may drop: write {}",
+                     key->replaced_by);
     }
 }
 

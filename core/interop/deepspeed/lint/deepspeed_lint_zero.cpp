@@ -15,8 +15,8 @@ std::string zero_key(std::string_view name) { return fmt::format("{}.{}", zero, 
 
 void check_old_forms(Case& c) {
     if (const Json* value = c.at(zero); value && value->is_boolean()) {
-        c.danger("zero-boolean", zero, R"({} is an old form and means stage {}: write {{"stage": {}}})", shown(*value),
-                 c.stage(), c.stage());
+        c.deprecated("zero-boolean", zero, R"({} is an old form and means stage {}: write {{"stage": {}}})",
+                     shown(*value), c.stage(), c.stage());
     }
     constexpr std::array<std::array<std::string_view, 2>, 3> replaced{
         {{"cpu_offload", "offload_optimizer"},
@@ -108,8 +108,7 @@ void check_buckets(Case& c) {
     }
     const Json* overlap = c.at(zero_key("overlap_comm"));
     const bool twice = overlap && overlap->is_boolean() ? overlap->get<bool>() : stage == 3;
-    const std::string gradients = c.text("data_types.grad_accum_dtype");
-    const bool four = c.dtype() == "fp32" || gradients == "fp32" || gradients == "float32" || gradients == "float";
+    const bool four = c.dtype() == "fp32" || dtype_word(c.text("data_types.grad_accum_dtype")) == "fp32";
     const double bytes = elements * (four ? 4 : 2) * (twice ? 2 : 1);
     if (bytes < 0x1p60) {
         c.note("bucket-memory", zero_key("reduce_bucket_size"),
@@ -126,6 +125,22 @@ void check_reduction(Case& c) {
     if (c.number("gradient_predivide_factor") != 1) {
         c.refused("prescale", "gradient_predivide_factor", "ZeRO-{} with reduce_scatter takes 1.0 only: take it out",
                   c.stage());
+    }
+}
+
+/// config.py, _do_error_check of 0.19.6 and later.
+void check_summed(Case& c) {
+    constexpr const char* key = "gradient_allreduce_op";
+    std::string op = c.text(key);
+    std::transform(op.begin(), op.end(), op.begin(), [](unsigned char ch) { return std::tolower(ch); });
+    if (op != "sum" || c.schema.presence(key, c.release) != DeepSpeedPresence::There) return;
+    constexpr std::string_view cure = "write \"mean\", or take one of the two out";
+    if (c.stage() == 3) c.refused("summed-gradients", key, "ZeRO stage 3 cannot add gradients up: {}", cure);
+    if (const Json* zenflow = c.at(zero_key("zenflow")); zenflow && !zenflow->is_null()) {
+        c.refused("summed-gradients", key, "zero_optimization.zenflow cannot add gradients up: {}", cure);
+    }
+    if (c.flag("compile.deepcompile")) {
+        c.refused("summed-gradients", key, "compile.deepcompile cannot add gradients up: {}", cure);
     }
 }
 
@@ -208,6 +223,7 @@ void lint_zero(Case& c) {
     note_pinned(c);
     check_buckets(c);
     check_reduction(c);
+    check_summed(c);
     check_grad_norm(c);
     check_zero_plus_plus(c);
     check_saving(c);

@@ -74,6 +74,16 @@ TEST(DeepSpeedRelease, UnknownReleaseNamesTheKnownOnes) {
     }
 }
 
+TEST(DeepSpeedRelease, OlderOnesAreKnownToLint) {
+    for (const char* release : {"0.9.0", "0.10.3", "0.12.6", "0.14.3", "0.19.8"})
+        EXPECT_TRUE(known_deepspeed_release(release)) << release;
+    for (const char* release : {"0.8.3", "0.9.6", "0.19.9"}) {
+        ASSERT_FALSE(known_deepspeed_release(release)) << release;
+        EXPECT_THAT(known_deepspeed_release(release).error().message,
+                    AllOf(HasSubstr("0.9.0 to 0.9.5"), HasSubstr("0.19.0 to 0.19.8")));
+    }
+}
+
 TEST(DeepSpeedRelease, OverflowCheckOfBf16IsWrittenWhereItIsKnown) {
     EXPECT_FALSE(keys_for(everything(), "0.17.0").contains("bf16.check_grad_overflow"));
     EXPECT_TRUE(keys_for(everything(), "0.17.1").contains("bf16.check_grad_overflow"));

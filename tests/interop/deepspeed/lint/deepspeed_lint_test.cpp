@@ -275,16 +275,19 @@ TEST(DeepSpeedLint, Row29ResumingAtAnotherWorldSize) {
 }
 
 TEST(DeepSpeedLint, Rows30And31DefaultsThatMoved) {
-    const DeepSpeedLint lint = linted(R"({"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true},
+    const DeepSpeedLint lint = linted(R"({"train_micro_batch_size_per_gpu": 1,
         "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})");
     EXPECT_THAT(found(lint, "moved-default"),
                 AllOf(HasSubstr("gradient_clipping: left out, it is 0.0 before 0.19.3 and 1.0 since"),
-                      HasSubstr("bf16.check_grad_overflow: left out, it is false before 0.19.3 and true since"),
                       HasSubstr("offload_param.pin_memory: left out, it is false before 0.19.5 and true since")));
+    EXPECT_THAT(found(linted(file(R"("bf16": {"enabled": true}, "zero_optimization": {"stage": 2})")), "moved-default"),
+                HasSubstr("bf16.check_grad_overflow: left out, it is false before 0.19.3 and true since"));
     EXPECT_EQ(found(linted(file("")), "moved-default"), "");
     DeepSpeedLaunch old = launch_of(8);
     old.release = "0.16.9";  // has no such key
-    EXPECT_THAT(found(linted(file(R"("bf16": {"enabled": true})"), old), "moved-default"), Not(HasSubstr("bf16")));
+    EXPECT_THAT(
+        found(linted(file(R"("bf16": {"enabled": true}, "zero_optimization": {"stage": 2})"), old), "moved-default"),
+        Not(HasSubstr("bf16")));
 }
 
 TEST(DeepSpeedLint, Row32HalfPrecisionAtStage0) {
