@@ -14,7 +14,9 @@
 #include "core/interop/model_files/safetensors_counts.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/hugging_face/hf_config.h"
+#include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/plan/hugging_face/same_model.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/starting_plan.h"
@@ -46,21 +48,30 @@ Result<int> write_plan(const ImportArguments& arguments, const Plan& plan) {
     return 0;
 }
 
-Result<int> write_plan_of(const ImportArguments& arguments, const Model& model) {
-    const Plan plan = starting_plan(model);
+/// The plan of a config.json, with the keys that it has no field for.
+Result<int> write_plan_of(const ImportArguments& arguments, const ImportedModel& imported) {
+    Plan plan = starting_plan(imported.model);
+    keep_config_keys(plan, imported.config);
     PLIMSOLL_CHECK(require_possible(plan));
-    return write_plan(arguments, plan);
+    auto written = write_plan(arguments, plan);
+    if (!written) return written;
+    for (const std::string& each : imported.notes()) note(each);
+    if (const std::string dtype = dtype_note(imported.config, plan); !dtype.empty()) note(dtype);
+    return written;
 }
 
 Result<int> import_hf(const ImportArguments& arguments) {
-    PLIMSOLL_TRY(const auto model, import_hf_config(arguments.config));
-    return write_plan_of(arguments, model);
+    PLIMSOLL_TRY(const auto imported, import_hf_config(arguments.config));
+    return write_plan_of(arguments, imported);
 }
 
 Result<int> import_gguf(const ImportArguments& arguments) {
     PLIMSOLL_TRY(const auto file, read_gguf(arguments.config));
     PLIMSOLL_TRY(const auto made, model_from_gguf(file, arguments.config));
-    auto written = write_plan_of(arguments, made.model);
+    Plan plan = starting_plan(made.model);
+    keep_config_keys(plan, made.config);
+    PLIMSOLL_CHECK(require_possible(plan));
+    auto written = write_plan(arguments, plan);
     if (!written) return written;
     for (const std::string& each : made.notes) note(each);
     return written;
@@ -78,11 +89,15 @@ Result<int> import_peft(const ImportArguments& arguments) {
             "model's folder with --base",
             folder.string(), base.string());
     }
-    PLIMSOLL_TRY(const auto model, import_hf_config(base / "config.json"));
-    Plan plan = starting_plan(model);
+    PLIMSOLL_TRY(const auto imported, import_hf_config(base / "config.json"));
+    Plan plan = starting_plan(imported.model);
+    for (const std::string& each : imported.notes()) note(each);
+    for (const KeyFinding& each : read.findings) note(each.sentence);
     plan.model.weights = std::filesystem::absolute(base).lexically_normal().string();
     plan.adapter = read.adapter;
     plan.adapter.weights = std::filesystem::absolute(folder).lexically_normal().string();
+    keep_config_keys(plan, imported.config);
+    keep_adapter_keys(plan, read.config);
     PLIMSOLL_CHECK(require_possible(plan));
     if (arguments.merge.empty()) return write_plan(arguments, plan);
     if (!arguments.output.empty()) {
@@ -123,7 +138,7 @@ Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& c
     const bool wanted = !arguments.output.empty();
     if (wanted && config.empty())
         return bad_input("there is no config.json beside {}: the tensors alone say no model", arguments.config);
-    const auto model = config.empty() ? Result<Model>(bad_input("no config.json")) : import_hf_config(config);
+    const auto model = config.empty() ? Result<ImportedModel>(bad_input("no config.json")) : import_hf_config(config);
     if (wanted && !model) return tl::unexpected(model.error());
     if (wanted) {
         std::error_code ignored;
@@ -132,7 +147,10 @@ Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& c
         if (auto written = write_plan_of(arguments, *model); !written) return written;
     }
     say(arguments.json ? json.dump(2) + "\n" : report);
-    if (model) note(compared(counts, *model));
+    if (model) note(compared(counts, model->model));
+    if (model && !wanted) {
+        for (const std::string& each : model->notes()) note(each);
+    }
     if (!model && !config.empty()) note(model.error().message);
     return 0;
 }
@@ -201,9 +219,10 @@ Result<int> import_process(ImportArguments& arguments) {
 void add_import(CLI::App& app, Work& work) {
     CLI::App* command = add_command(app, "import", "Make a plan from another tool's file");
     command->require_subcommand(1);
-    CLI::App* hf =
-        add_command(*command, "hf",
-                    "A Hugging Face config.json (gpt2, llama, mistral, mixtral, qwen2), on hardware that it fits on");
+    CLI::App* hf = add_command(
+        *command, "hf",
+        "A Hugging Face config.json (gpt2, llama, mistral, mixtral, qwen2), on hardware that it fits on; keys "
+        "that the plan does not follow are named");
     const auto arguments = std::make_shared<ImportArguments>();
     hf->add_option("CONFIG", arguments->config, "The config.json")->required();
     add_output(*hf, *arguments);

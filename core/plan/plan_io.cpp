@@ -79,7 +79,7 @@ Result<LoadedPlan> plan_from_json(const Json& json, const std::string& what) {
         if (!preset) return bad_input("{}: model.preset: {}", what, preset.error().message);
         loaded.plan.model = *std::move(preset);
     }
-    JsonReader reader(json, {"plimsoll", "deepspeed"});
+    JsonReader reader(json, {"plimsoll", "deepspeed", "hugging_face"});
     visit_fields(reader, loaded.plan);
     Result<std::vector<std::string>> notes = reader.finish();
     if (!notes) return bad_input("{}: {}", what, notes.error().message);

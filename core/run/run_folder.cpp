@@ -16,6 +16,8 @@
 #include "core/base/json.h"
 #include "core/base/output.h"
 #include "core/base/write_error.h"
+#include "core/checkpoint/checkpoint_config.h"
+#include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/plan_schema.h"
 #include "core/run/run_lock.h"
@@ -126,6 +128,11 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
         if (!text->empty() && named.is_relative() && is_there(named)) {
             *text = fs::absolute(named).lexically_normal().string();
         }
+    }
+
+    // The run's exports write back what came with the weights, which may be gone by then.
+    if (!plan.model.weights.empty() || !plan.adapter.weights.empty()) {
+        keep_keys_of_weights(plan, plan.model.weights.empty() ? fs::path() : checkpoint_config(plan.model.weights));
     }
 
     const RunFolder run(path.filename().empty() ? path.parent_path() : path);

@@ -6,13 +6,17 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/checkpoint/checkpoint_config.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/checkpoint/stored_checkpoint.h"
 #include "core/data/corpus.h"
 #include "core/data/sample_order.h"
 #include "core/plan/adapter.h"
 #include "core/plan/checks/check_plan.h"
+#include "core/plan/hugging_face/hf_config.h"
+#include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/plan/hugging_face/same_model.h"
 #include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/trainable.h"
@@ -37,9 +41,8 @@ std::int64_t checkpoints_at(const fs::path& place) {
     return static_cast<std::int64_t>(checkpoint_steps(RunLayout(place).checkpoints()).size());
 }
 
-/// What is there looks like a checkpoint; whether it fits the model is seen when it is read.
-Result<void> check_weights(const std::string& place) {
-    if (place.empty()) return {};
+/// What is there looks like a checkpoint; whether its tensors fit the model is seen when they are read.
+Result<void> is_checkpoint(const std::string& place) {
     std::error_code error;
     if (!fs::exists(place, error)) {
         return bad_input(
@@ -81,6 +84,61 @@ std::vector<std::string> text_warnings(const Plan& plan) {
     return warnings;
 }
 
+/// A checkpoint, of the plan's model where a config.json tells.
+Result<void> check_weights(const Plan& plan) {
+    const std::string& place = plan.model.weights;
+    if (place.empty()) return {};
+    PLIMSOLL_CHECK(is_checkpoint(place));
+    const fs::path config = checkpoint_config(place);
+    if (config.empty()) return {};
+    const std::string who = fmt::format("the model in {} (model.weights)", place);
+    auto same = require_same_model(config, plan, who);
+    const auto there = import_hf_config(config);
+    if (same || !there) return same;
+    // The plan with the file's values has to be one that trains, or they would be taken in vain.
+    Plan theirs = plan;
+    theirs.model = there->model;
+    theirs.data.sequence_length = std::min(plan.data.sequence_length, there->model.max_position);
+    const auto trainable = require_trainable(theirs);
+    return trainable ? same : bad_input("the engine cannot run {}: {}", who, trainable.error().message);
+}
+
+/// A tokenizer beside the weights says that they were trained on other tokens than a run's.
+void warn_of_tokenizer(const fs::path& folder, std::vector<std::string>& warnings) {
+    for (const char* file : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json"}) {
+        std::error_code error;
+        if (!fs::exists(folder / file, error)) continue;
+        warnings.push_back(fmt::format(
+            "{} (model.weights) has a tokenizer ({}), and a run reads text as bytes, each a token: the weights "
+            "meet other tokens than they were trained on",
+            folder.string(), file));
+        return;
+    }
+}
+
+/// What a start from weights, or from a config.json that was imported, does not take over.
+void warn_of_origin(const Plan& plan, std::vector<std::string>& warnings) {
+    const std::string& place = plan.model.weights;
+    if (place.empty()) {
+        for (const KeyFinding& each : kept_findings(plan))
+            warnings.push_back(
+                fmt::format("the plan's model comes from a config.json whose {}; the run trains, and "
+                            "exports, the model without that",
+                            each.sentence));
+        return;
+    }
+    warn_of_tokenizer(place, warnings);
+    const fs::path config = checkpoint_config(place);
+    if (config.empty()) {
+        warnings.push_back(
+            fmt::format("{} (model.weights) has no config.json: nothing tells whether its rotary base, epsilon and "
+                        "activation are the plan's",
+                        place));
+        return;
+    }
+    for (std::string& each : weights_warnings(config, plan)) warnings.push_back(std::move(each));
+}
+
 }  // namespace
 
 Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
@@ -92,7 +150,7 @@ Bytes checkpoint_room(const Plan& plan, const fs::path& place) {
 Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (auto possible = require_possible(plan); !possible) return possible;
     if (auto trainable = require_trainable_here(plan); !trainable) return trainable;
-    auto weights = check_weights(plan.model.weights);
+    auto weights = check_weights(plan);
     if (weights && !plan.adapter.weights.empty()) weights = require_same_adapter(plan.adapter.weights, plan);
     if (!weights) return weights;
     if (plan.layout.pp > 1) {
@@ -117,6 +175,7 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
 
 std::vector<std::string> start_warnings(const Plan& plan) {
     std::vector<std::string> warnings = text_warnings(plan);
+    warn_of_origin(plan, warnings);
     if (!plan.cluster.on_cpu()) return warnings;
     const Machine machine = probe_machine();
     const std::int64_t ranks = plan.layout.world_size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole way: two real LibTorch workers train a few steps under `plimsoll train`, and `watch` reads them back.
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/clock.h"
@@ -108,6 +109,39 @@ TEST_F(EngineTest, AdaptersTrainResumeAndLeaveInPeftsFiles) {
     // Another rank than the adapter's is refused before anything trains.
     expect_refused({"train", path("plan.json"), "--run", path("other"), "--set", "adapter.rank=8"},
                    "is 4; set it to that");
+}
+
+TEST_F(EngineTest, WeightsStartARunOfTheirModelAndTheirKeysComeBack) {
+    ASSERT_EQ(plimsoll(train({"training.checkpoint_every=0", "--steps", "1"})).code, 0);
+    ASSERT_EQ(plimsoll({"export", "hf", path("run"), "--out", path("base")}).code, 0);
+    Json config = *read_json(folder / "base/config.json");
+    config["eos_token_id"] = {7, 8};
+    config["my_tools_key"] = "mine";
+    ASSERT_TRUE(write_json(folder / "base/config.json", config));
+    const auto tuned = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments =
+            train({"model.weights=" + path("base"), "lr.warmup_steps=0", "training.steps=1"});
+        std::replace(arguments.begin(), arguments.end(), path("run"), path("tuned"));
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    const Output output = plimsoll(tuned({}));
+    ASSERT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("my_tools_key is \"mine\", a key that is not known"));
+    ASSERT_EQ(plimsoll({"export", "hf", path("tuned"), "--out", path("again")}).code, 0);
+    EXPECT_EQ(*read_json(folder / "again/config.json"), config);
+
+    // Another model, of the same shapes: refused with the settings that take it, which do.
+    std::filesystem::remove_all(folder / "tuned");
+    config["rope_theta"] = config["rope_parameters"]["rope_theta"] = 500000.0;
+    ASSERT_TRUE(write_json(folder / "base/config.json", config));
+    expect_refused(tuned({}), "--set model.rope_theta=500000.0");
+    EXPECT_FALSE(std::filesystem::exists(folder / "tuned"));
+    EXPECT_EQ(plimsoll(tuned({"--set", "model.rope_theta=500000.0"})).code, 0);
+    config["rope_parameters"]["rope_type"] = "llama3";
+    config["rope_parameters"]["factor"] = 32.0;
+    ASSERT_TRUE(write_json(folder / "base/config.json", config));
+    expect_refused(tuned({"--set", "model.rope_theta=500000.0"}), "rope_parameters is of type llama3 with factor 32.0");
 }
 
 TEST_F(EngineTest, StopOfADetachedRunOfShortStepsTakesTwoSecondsAtMostAndLeavesACheckpoint) {

@@ -185,6 +185,24 @@ TEST_F(InteropTest, HuggingFaceConfigBecomesAPlanThatOtherCommandsTake) {
     EXPECT_EQ(json_of(plimsoll({"import", "hf", path("config.json")})), *read_json(folder / "plan.json"));
 }
 
+TEST_F(InteropTest, KeysThatAPlanDoesNotFollowAreToldAndKept) {
+    put_contents(folder / "config.json", R"({"model_type": "llama", "vocab_size": 32000, "bos_token_id": 1,
+        "max_position_embeddings": 2048, "rope_scaling": {"rope_type": "llama3", "factor": 8.0}, "use_wormholes": 1,
+        "torch_dtype": "float16"})");
+    const Output output = plimsoll({"import", "hf", path("config.json"), "-o", path("plan.json")});
+    ASSERT_EQ(output.code, 0) << output.err;
+    EXPECT_THAT(output.err, ::testing::AllOf(HasSubstr("note: rope_scaling is of type llama3 with factor 8.0"),
+                                             HasSubstr("note: use_wormholes is 1, a key that is not known"),
+                                             HasSubstr("cannot start from the weights of this one"),
+                                             HasSubstr("torch_dtype is float16 and numerics.dtype is bf16")));
+    const Json kept = (*read_json(folder / "plan.json"))["hugging_face"]["config"];
+    EXPECT_EQ(kept["bos_token_id"], 1);
+    EXPECT_EQ(kept["rope_scaling"]["factor"], 8.0);
+    EXPECT_EQ(plimsoll({"estimate", path("plan.json")}).code, 0);
+    EXPECT_THAT(plimsoll({"export", "megatron", path("plan.json")}).err,
+                HasSubstr("rope_scaling of the model's config.json is not in"));
+}
+
 TEST_F(InteropTest, WrongConfigsAreNamed) {
     expect_refused({"import", "hf", path("none.json")}, "none.json");
     put_contents(folder / "config.json", R"({"model_type": "mamba"})");

@@ -172,6 +172,12 @@ TEST_F(GuiTest, AConfigOfHuggingFaceBecomesTheModel) {
     the<ModelPage>()->importConfig(path("config.json"));
     EXPECT_TRUE(window_->waterline()->sizes().contains(QStringLiteral("6,738,415,616")))
         << the<Banner>()->sentence().toStdString();
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(R"({"model_type": "llama", "rope_scaling": {"rope_type": "llama3", "factor": 8.0}})");
+    file.close();
+    the<ModelPage>()->importConfig(path("config.json"));
+    EXPECT_TRUE(the<Banner>()->sentence().contains(QStringLiteral("rope_scaling is of type llama3")))
+        << the<Banner>()->sentence().toStdString();
     the<ModelPage>()->importConfig(path("not-there.json"));
     EXPECT_FALSE(the<Banner>()->isHidden());
 }

@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/plan/hugging_face/peft_keys.h"
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/settings.h"
@@ -113,6 +116,36 @@ TEST(PeftConfig, ReadsNamesInFull) {
     EXPECT_THAT(some.error().message, HasSubstr("the same in all layers"));
 }
 
+TEST(PeftConfig, EachKeyHasOnePlaceAndHarmlessOnesChangeNothing) {
+    const Json good = peft_config(plan_with("llama-7b", {}));
+    const PeftAdapter usual = *adapter_from_peft(good, "it");
+    std::set<std::string_view> names;
+    for (const FileKey& row : peft_keys()) {
+        EXPECT_TRUE(names.insert(row.name).second) << row.name;
+        EXPECT_FALSE(row.reason.empty()) << row.name;
+        if (row.use != KeyUse::Harmless && row.use != KeyUse::Kept) continue;
+        Json config = good;
+        config[std::string(row.name)] = row.name == "init_lora_weights" ? Json("gaussian") : Json("other");
+        const auto read = adapter_from_peft(config, "it");
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_EQ(read->adapter, usual.adapter) << row.name;
+        EXPECT_EQ(read->base, usual.base) << row.name;
+    }
+    for (const auto& [key, value] : good.items())
+        EXPECT_TRUE(names.contains(key)) << key << " is written and not known";
+}
+
+TEST(PeftConfig, SettingsOfThePeftTrainingAreTold) {
+    Json config = peft_config(plan_with("llama-7b", {}));
+    config["lora_dropout"] = 0.05;
+    config["task_type"] = "SEQ_CLS";
+    const auto read = adapter_from_peft(config, "it");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->findings.size(), 2U);
+    EXPECT_THAT(read->findings[0].sentence, HasSubstr("lora_dropout is 0.05"));
+    EXPECT_THAT(read->findings[1].sentence, HasSubstr("task_type is \"SEQ_CLS\""));
+}
+
 TEST(PeftConfig, RefusesWhatAPlanHasNot) {
     const Json good = peft_config(plan_with("llama-7b", {}));
     const std::vector<std::pair<std::string, Json>> changes{
@@ -143,6 +176,22 @@ TEST(PeftConfig, RefusesWhatAPlanHasNot) {
         EXPECT_THAT(read.error().message, HasSubstr(key)) << value.dump();
         EXPECT_EQ(read.error().kind, Error::Kind::BadInput);
     }
+    for (const FileKey& row : peft_keys()) {
+        if (row.use != KeyUse::Judged) continue;
+        Json bad = good;
+        bad[std::string(row.name)] = Json{{"a", 1}};
+        const auto read = adapter_from_peft(bad, "it");
+        ASSERT_FALSE(read) << row.name;
+        EXPECT_THAT(read.error().message, ::testing::AllOf(HasSubstr(row.name), HasSubstr(row.reason)));
+        bad[std::string(row.name)] = row.neutral.empty() ? Json() : Json::parse(row.neutral);
+        EXPECT_TRUE(adapter_from_peft(bad, "it")) << row.name;
+    }
+    Json unknown = good;
+    unknown["use_wormholes"] = false;
+    EXPECT_TRUE(adapter_from_peft(unknown, "it")) << "asks for nothing";
+    unknown["use_wormholes"] = true;
+    EXPECT_THAT(adapter_from_peft(unknown, "it").error().message,
+                HasSubstr("use_wormholes is true, a key that is not known"));
     EXPECT_FALSE(adapter_from_peft(Json::array(), "it"));
     EXPECT_FALSE(adapter_from_peft(Json::object(), "it"));
 }

@@ -3,7 +3,10 @@
 
 #include <fstream>
 
+#include "core/base/json.h"
+#include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/parameters.h"
+#include "core/run/run_folder.h"
 #include "core/run/start_checks.h"
 #include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_fixture.h"
@@ -33,6 +36,58 @@ TEST_F(StartChecks, StartWeightsAreThere) {
     EXPECT_THAT(check_start(plan, folder / "run").error().message, HasSubstr("holds no .safetensors file"));
     std::ofstream(folder / "llama/model.safetensors") << "weights";
     EXPECT_TRUE(check_start(plan, folder / "run"));
+}
+
+TEST_F(StartChecks, StartWeightsAreOfThePlansModel) {
+    plan.model.weights = (folder / "llama").string();
+    std::filesystem::create_directories(folder / "llama");
+    std::ofstream(folder / "llama/model.safetensors") << "weights";
+    EXPECT_THAT(start_warnings(plan).at(0), HasSubstr("has no config.json"));
+    Json config{{"model_type", "llama"},
+                {"hidden_size", plan.model.hidden_size},
+                {"num_hidden_layers", plan.model.num_layers},
+                {"num_attention_heads", plan.model.num_heads},
+                {"num_key_value_heads", plan.model.num_kv_heads},
+                {"intermediate_size", plan.model.ffn_hidden_size},
+                {"vocab_size", plan.model.vocab_size},
+                {"max_position_embeddings", plan.model.max_position},
+                {"tie_word_embeddings", plan.model.tied_head},
+                {"rms_norm_eps", plan.model.norm_eps},
+                {"rope_theta", plan.model.rope_theta}};
+    const auto refusal = [&] {
+        EXPECT_TRUE(write_json(folder / "llama/config.json", config));
+        const auto checked = check_start(plan, folder / "run");
+        return checked ? "" : checked.error().message;
+    };
+    EXPECT_EQ(refusal(), "");
+    EXPECT_TRUE(start_warnings(plan).empty());
+    config["use_wormholes"] = true;
+    EXPECT_EQ(refusal(), "");
+    EXPECT_THAT(start_warnings(plan).at(0), HasSubstr("use_wormholes"));
+    std::ofstream(folder / "llama/tokenizer.json") << "{}";
+    EXPECT_THAT(start_warnings(plan).at(0), HasSubstr("has a tokenizer (tokenizer.json)"));
+    config["rope_theta"] = 123456.0;
+    EXPECT_THAT(refusal(), HasSubstr("--set model.rope_theta=123456.0"));
+    config["vocab_size"] = 29;
+    EXPECT_THAT(refusal(), HasSubstr("the engine cannot run the model in")) << "tokens are bytes: 256 at least";
+    config["vocab_size"] = plan.model.vocab_size;
+    config["rope_scaling"] = {{"type", "linear"}, {"factor", 4.0}};
+    EXPECT_THAT(refusal(), HasSubstr("rope_scaling is of type linear with factor 4.0"));
+}
+
+TEST_F(StartChecks, WhatAnImportedModelLosesInTrainingIsTold) {
+    keep_config_keys(plan, {{"model_type", "llama"}, {"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}});
+    ASSERT_EQ(start_warnings(plan).size(), 1U);
+    EXPECT_THAT(start_warnings(plan)[0], HasSubstr("rope_scaling is of type linear"));
+}
+
+TEST_F(StartChecks, TheRunsPlanKeepsWhatCameWithTheWeights) {
+    plan.model.weights = (folder / "llama").string();
+    std::filesystem::create_directories(folder / "llama");
+    ASSERT_TRUE(write_json(folder / "llama/config.json", {{"model_type", "llama"}, {"eos_token_id", {7, 8}}}));
+    const auto run = RunFolder::create(folder / "run", plan, false);
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_EQ(exported_config_keys(*run->plan()), (Json{{"eos_token_id", {7, 8}}}));
 }
 
 TEST_F(StartChecks, CheckpointsThatAreThereNeedNoRoomAgain) {

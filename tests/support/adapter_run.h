@@ -20,7 +20,7 @@ inline Result<Plan> plan_of_adapter(const std::filesystem::path& base, const std
     Plan plan;
     auto model = import_hf_config(base / "config.json");
     if (!model) return tl::unexpected(model.error());
-    plan.model = *std::move(model);
+    plan.model = std::move(model->model);
     plan.model.weights = base;
     const auto read = read_peft_adapter(adapter);
     if (!read) return tl::unexpected(read.error());

@@ -2,17 +2,24 @@
 #include "ui/plan/model_import.h"
 
 #include "core/plan/hugging_face/hf_config.h"
+#include "core/plan/hugging_face/kept_keys.h"
+#include "core/plan/hugging_face/same_model.h"
 #include "core/plan/presets.h"
 #include "core/plan/starting_plan.h"
 
 namespace plimsoll::ui {
 
-Result<void> importModel(PlanModel& model, const QString& path) {
-    PLIMSOLL_TRY(Model imported, import_hf_config(path.toStdString()));
+Result<QStringList> importModel(PlanModel& model, const QString& path) {
+    PLIMSOLL_TRY(const auto imported, import_hf_config(path.toStdString()));
     Plan plan = model.plan();
-    plan.model = std::move(imported);
+    plan.model = imported.model;
+    keep_config_keys(plan, imported.config);
     model.replace(plan, PlanModel::tr("Import %1").arg(path.section(QLatin1Char('/'), -1)));
-    return {};
+    QStringList notes;
+    for (const std::string& each : imported.notes()) notes.append(QString::fromStdString(each));
+    if (const std::string dtype = dtype_note(imported.config, plan); !dtype.empty())
+        notes.append(QString::fromStdString(dtype));
+    return notes;
 }
 
 void startFittingPlan(PlanModel& model) {

@@ -6,8 +6,8 @@
 
 namespace plimsoll::ui {
 
-/// Takes the model of a Hugging Face config.json, as one step.
-Result<void> importModel(PlanModel& model, const QString& path);
+/// Takes the model of a Hugging Face config.json, as one step. Returns sentences on keys that the plan does not follow.
+Result<QStringList> importModel(PlanModel& model, const QString& path);
 /// Sets hardware, layout and recipe that suit the plan's model, as one step.
 void startFittingPlan(PlanModel& model);
 /// "preset llama-7b", "preset llama-7b, changed", "your own".

@@ -159,8 +159,12 @@ void ModelPage::askForConfig() {
 }
 
 void ModelPage::importConfig(const QString& path) {
-    if (const Result<void> imported = importModel(*model_, path); !imported)
+    const Result<QStringList> imported = importModel(*model_, path);
+    if (!imported) {
         emit failed(QString::fromStdString(imported.error().message));
+    } else if (!imported->isEmpty()) {
+        emit noted(tr("%1: %2").arg(path.section(QLatin1Char('/'), -1), imported->join(QStringLiteral("; "))));
+    }
 }
 
 void ModelPage::dragEnterEvent(QDragEnterEvent* event) {

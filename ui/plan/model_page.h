@@ -27,6 +27,7 @@ public:
 
 signals:
     void failed(const QString& sentence);
+    void noted(const QString& sentence);  ///< what an import did not take over
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;

@@ -116,6 +116,7 @@ void MainWindow::makePages() {
     connect(pipeline_page_, &PipelinePage::failed, this,
             [this](const QString& sentence) { banner_->say("bad", sentence); });
     connect(model_page_, &ModelPage::failed, this, [this](const QString& sentence) { banner_->say("bad", sentence); });
+    connect(model_page_, &ModelPage::noted, this, [this](const QString& sentence) { banner_->say("warn", sentence); });
     connect(export_page_, &ExportPage::failed, this,
             [this](const QString& sentence) { banner_->say("bad", sentence); });
     connect(export_page_, &ExportPage::done, this, [this](const QString& sentence) { banner_->say("good", sentence); });

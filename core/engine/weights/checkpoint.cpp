@@ -14,6 +14,7 @@
 #include "core/engine/weights/safetensors.h"
 #include "core/plan/adapter.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/plan/hugging_face/same_model.h"
 #include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll::engine {
@@ -109,6 +110,10 @@ Result<fs::path> save_checkpoint(const fs::path& checkpoints, const CheckpointCo
 Result<CheckpointContents> read_checkpoint(const fs::path& checkpoint, const Plan& plan) {
     return without_exceptions("load " + checkpoint.string(), [&]() -> Result<CheckpointContents> {
         PLIMSOLL_TRY(const auto document, verified_state(checkpoint));
+        if (std::error_code none; fs::exists(checkpoint / config_file, none)) {
+            PLIMSOLL_CHECK(require_same_model(checkpoint / config_file, plan,
+                                              fmt::format("the model of the checkpoint {}", checkpoint.string())));
+        }
         const std::filesystem::path file = checkpoint / (adapts(plan) ? adapter_file : model_file);
         PLIMSOLL_TRY(auto weights, read_safetensors(file));
         if (adapts(plan)) weights = without_peft_names(std::move(weights));

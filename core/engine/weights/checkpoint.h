@@ -29,7 +29,8 @@ struct CheckpointContents {
 Result<std::filesystem::path> save_checkpoint(const std::filesystem::path& checkpoints,
                                               const CheckpointContents& contents, const Plan& plan, std::int64_t keep);
 
-/// Error when the checkpoint is damaged, or its weights are not as many numbers as the plan trains.
+/// Error when the checkpoint is damaged, its config.json describes another model than the plan's, or its weights are not
+/// as many numbers as the plan trains.
 Result<CheckpointContents> read_checkpoint(const std::filesystem::path& checkpoint, const Plan& plan);
 
 }  // namespace plimsoll::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/weights/hf_export.h"
 
+#include "core/plan/hugging_face/kept_keys.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -77,13 +79,18 @@ Json hf_config(const Plan& plan) {
     // No class of transformers computes these models; export_hf_folder() reports that.
     if (plan.model.norm_placement != NormPlacement::Pre || plan.model.qk_norm) {
         config.erase("architectures");
+        config["family"] = config["model_type"];
         config["model_type"] = "plimsoll";
+        config["norm_placement"] = name_of(plan.model.norm_placement);
+        config["qk_norm"] = plan.model.qk_norm;
     }
     config["vocab_size"] = plan.model.vocab_size;
     config["tie_word_embeddings"] = plan.model.tied_head;
     config["initializer_range"] = plan.model.init_std;
     for (const char* token : {"bos_token_id", "eos_token_id", "pad_token_id"}) config[token] = nullptr;
     config["torch_dtype"] = torch_dtype(plan.numerics.dtype);
+    const Json kept = exported_config_keys(plan);
+    for (const auto& [key, value] : kept.items()) config[key] = value;
     return config;
 }
 

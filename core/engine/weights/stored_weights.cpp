@@ -31,6 +31,8 @@ std::string_view found_in(const std::array<Renamed, n>& names, std::string_view 
     return found == names.end() ? std::string_view() : found->hugging_face;
 }
 
+using Named = std::pair<std::string, torch::Tensor>;
+
 /// Meta rotates neighbouring rows of a head together, Hugging Face rows i and i + head/2 (transformers'
 /// convert_llama_weights_to_hf.py).
 Result<torch::Tensor> in_halves(const std::string& name, const torch::Tensor& rows, std::int64_t heads) {
@@ -39,9 +41,8 @@ Result<torch::Tensor> in_halves(const std::string& name, const torch::Tensor& ro
     return rows.reshape({heads, rows.size(0) / heads / 2, 2, -1}).transpose(1, 2).reshape(rows.sizes());
 }
 
-/// A tensor under Hugging Face's name; nothing for a tensor that transformers computes (rope.freqs).
-Result<std::pair<std::string, torch::Tensor>> from_meta(std::string name, const torch::Tensor& tensor,
-                                                        const Model& model) {
+/// A tensor under Hugging Face's name; rope.freqs under that of transformers' frequencies.
+Result<Named> from_meta(std::string name, const torch::Tensor& tensor, const Model& model) {
     if (name.starts_with("model.")) name.erase(0, 6);
     const auto ending = name.rfind('.');
     const std::string stem = name.substr(0, ending), last = ending == std::string::npos ? "" : name.substr(ending);
@@ -51,7 +52,9 @@ Result<std::pair<std::string, torch::Tensor>> from_meta(std::string name, const 
     // layers.3.attention.wq
     const auto dot = stem.find('.', 7);
     const auto inner = dot == std::string::npos ? std::string_view() : found_in(layer_names, stem.substr(dot + 1));
-    if (!stem.starts_with("layers.") || inner.empty()) return std::pair(std::string(), tensor);
+    if (name == "rope.freqs") return std::pair(std::string("model.rotary_emb.inv_freq"), tensor);
+    if (!stem.starts_with("layers.") || inner.empty())
+        return bad_input("{} is no weight of a LLaMA of Meta's: the checkpoint is of another model", name);
     const std::string renamed = fmt::format("model.{}.{}{}", stem.substr(0, dot), inner, last);
     if (inner != "self_attn.q_proj" && inner != "self_attn.k_proj") return std::pair(renamed, tensor);
     return in_halves(name, tensor, inner == "self_attn.q_proj" ? model.num_heads : model.num_kv_heads)
@@ -84,14 +87,15 @@ Result<void> each_stored_weight(const std::filesystem::path& path, const Plan& p
             path.string(), name_of(family));
     }
     const auto weights =
-        meta ? model_weights(checkpoint, meta_embedding, {names.body, "tok_embeddings", "layers", "norm", "output"})
+        meta ? model_weights(checkpoint, meta_embedding,
+                             {names.body, "tok_embeddings", "layers", "norm", "output", "rope"})
              : model_weights(checkpoint, names.embedding + ".weight",
                              {names.body, "lm_head", names.embedding, names.positions, names.layers, names.norm});
     if (!weights) return tl::unexpected(weights.error());
     for (const StoredTensor& each : *weights) {
         PLIMSOLL_TRY(const auto tensor, values_of(each));
-        PLIMSOLL_TRY(auto named, meta ? from_meta(each.name, tensor, plan.model) : std::pair(each.name, tensor));
-        if (named.first.empty()) continue;
+        PLIMSOLL_TRY(const auto named,
+                     meta ? from_meta(each.name, tensor, plan.model) : Result<Named>(Named(each.name, tensor)));
         if (auto taken = take(named.first, named.second); !taken) return taken;
     }
     return {};

@@ -27,6 +27,9 @@ struct StabilityWords {
 /// Adds a note for each of these that the plan sets and `who` cannot express: norm placement, norms on queries and
 /// keys, initial weights, muP, z-loss, the embedding's gradient, AdaGC, the noise scale and the guard.
 void note_stability(const Plan& plan, std::string_view who, const StabilityWords& words, Notes& notes);
+/// A note for each key of the model's config.json that neither the plan nor `who`, which describes the model itself, has
+/// (core/plan/hugging_face/kept_keys.h).
+void note_kept_keys(const Plan& plan, std::string_view who, Notes& notes);
 /// A note on low-rank adapters, for a target that cannot express them; `transformers`: the target's script can wrap the
 /// model with PEFT.
 void note_adapters(const Plan& plan, std::string_view who, bool transformers, Notes& notes);

@@ -56,6 +56,7 @@ void stability(CommandLine& line, const Plan& plan, Notes& notes) {
             "Megatron-LM's muP scales the logits where model.mup_base_width scales the head's weights and their rate.");
     }
     note_stability(plan, megatron_name, {.qk_norm = true, .mup = true}, notes);
+    note_kept_keys(plan, megatron_name, notes);
     note_adapters(plan, megatron_name, false, notes);
 }
 

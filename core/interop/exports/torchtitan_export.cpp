@@ -177,6 +177,7 @@ Result<Json> common(const Plan& plan, Notes& notes) {
     notes.push_back("training.dataset is torchtitan's own c4_test: name yours, and its tokenizer in hf_assets_path.");
     note_rest(plan, torchtitan_name, notes);
     note_stability(plan, torchtitan_name, {}, notes);
+    note_kept_keys(plan, torchtitan_name, notes);
     note_adapters(plan, torchtitan_name, false, notes);
     return json;
 }

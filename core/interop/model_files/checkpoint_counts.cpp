@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "core/checkpoint/checkpoint_config.h"
 #include "core/checkpoint/stored_checkpoint.h"
 #include "core/interop/model_files/safetensors_counts.h"
 
@@ -26,15 +27,6 @@ bool has_safetensors(const fs::path& folder) {
         if (it->path().extension() == ".safetensors") return true;
     }
     return false;
-}
-
-/// config.json beside the weights, or at the path that the person named.
-fs::path config_of(const fs::path& named, const fs::path& found) {
-    std::error_code error;
-    for (const fs::path& place : {named, found, found.parent_path()}) {
-        if (fs::is_regular_file(place / "config.json", error)) return place / "config.json";
-    }
-    return {};
 }
 
 Result<CheckpointCounts> of_safetensors(const fs::path& path) {
@@ -64,7 +56,7 @@ Result<CheckpointCounts> count_checkpoint(const fs::path& path) {
     counts.files = checkpoint.files;
     counts.step = checkpoint.step;
     counts.states = checkpoint.state_names;
-    counts.config = config_of(path, checkpoint.path);
+    counts.config = checkpoint_config(path);
     return counts;
 }
 

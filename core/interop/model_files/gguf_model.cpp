@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/base/json.h"
-#include "core/base/nearest.h"
+#include "core/interop/model_files/gguf_keys.h"
 #include "core/plan/hugging_face/hf_config.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/parameters.h"
@@ -114,6 +114,7 @@ Json llama_like_config(const GgufFile& file, Keys& keys, const std::string& arch
                 {"vocab_size", vocabulary(file, keys, hidden)},
                 {"rms_norm_eps", keys.number("attention.layer_norm_rms_epsilon", 1e-5)},
                 {"rope_theta", keys.number("rope.freq_base", 10000)},
+                {"sliding_window", nullptr},
                 // llama.cpp takes the embedding for the head where the file has no head.
                 {"tie_word_embeddings", !file.tensors.empty() && !file.find("output.weight")}};
     if (experts > 0) {
@@ -123,6 +124,11 @@ Json llama_like_config(const GgufFile& file, Keys& keys, const std::string& arch
         config["attention_bias"] = file.find("blk.0.attn_q.bias") != nullptr;
         config["mlp_bias"] = file.find("blk.0.ffn_down.bias") != nullptr;
     }
+    if (const auto window = keys.optional_integer("attention.sliding_window"); window && *window > 0)
+        config["sliding_window"] = *window;
+    const std::string scaling = text(file, architecture + ".rope.scaling.type");
+    if (!scaling.empty() && scaling != "none")
+        config["rope_scaling"] = {{"rope_type", scaling}, {"factor", keys.number("rope.scaling.factor", 1)}};
     const auto key = keys.optional_integer("attention.key_length");
     const auto value = keys.optional_integer("attention.value_length");
     if (key) config["head_dim"] = *key;
@@ -178,7 +184,7 @@ Result<GgufModel> model_from_gguf(const GgufFile& file, const std::string& what)
     const std::string architecture = text(file, "general.architecture");
     if (architecture.empty()) return bad_input("{}: the key general.architecture is missing or no text", what);
     if (std::find(architectures.begin(), architectures.end(), architecture) == architectures.end()) {
-        const std::string hint = did_you_mean(architecture, {architectures.begin(), architectures.end()});
+        const std::string hint = family_hint(architecture, {architectures.begin(), architectures.end()});
         return bad_input("{}: general.architecture is {}; allowed: {}{}", what, shown(Json(architecture)),
                          fmt::join(architectures, ", "), hint);
     }
@@ -189,8 +195,9 @@ Result<GgufModel> model_from_gguf(const GgufFile& file, const std::string& what)
     config["_name_or_path"] = text(file, "general.name");
     PLIMSOLL_TRY(auto model, model_from_hf_config(config, what));
     PLIMSOLL_TRY(const auto parameters, parameters_of(file, gpt2, what));
-    GgufModel made{std::move(model), parameters, {}};
+    GgufModel made{std::move(model), parameters, std::move(config), {}};
     compare(file, made);
+    for (const KeyFinding& each : judge_gguf(file, architecture, made.model)) made.notes.push_back(each.sentence);
     return made;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/interop/model_files/gguf.h"
 #include "core/plan/model.h"
 
@@ -15,7 +16,9 @@ struct GgufModel {
     Model model;
     /// Elements of all tensors; rotary constants, and a second copy of GPT-2's embedding, do not count.
     std::int64_t parameters = 0;
-    std::vector<std::string> notes;  ///< how `parameters` compares with the model's count, and which keys were unclear
+    Json config;  ///< the model as a config.json, with what is not computed here
+    /// How `parameters` compares with the model's count, and which keys ask for what is not computed (gguf_keys.h).
+    std::vector<std::string> notes;
 };
 
 /// Architectures llama (with experts: Mixtral), mistral, mixtral, qwen2 and gpt2. The vocabulary is the embedding's

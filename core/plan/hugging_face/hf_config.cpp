@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/hugging_face/hf_config.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <initializer_list>
 #include <optional>
 
 #include "core/base/nearest.h"
+#include "core/plan/hugging_face/judge_config.h"
+#include "core/plan/hugging_face/meta_params.h"
 #include "core/plan/json_fields.h"
 #include "core/plan/parameters.h"
 
@@ -66,23 +69,37 @@ public:
 
     /// transformers 5 keeps the rotary base in rope_parameters, earlier releases at the top.
     double rope_theta(double missing) {
-        const auto nested = json_.find("rope_parameters");
-        if (nested != json_.end() && nested->is_object() && nested->contains("rope_theta")) {
-            Config rope(*nested, "rope_parameters");
-            const double theta = rope.number({"rope_theta"}, {0, 1e12, true}, missing);
+        const double top = number({"rope_theta"}, theta_range, missing);
+        for (const char* name : {"rope_scaling", "rope_parameters"}) {
+            const auto nested = json_.find(name);
+            if (nested == json_.end() || !nested->is_object() || !nested->contains("rope_theta")) continue;
+            Config rope(*nested, name);
+            const double theta = rope.number({"rope_theta"}, theta_range, missing);
             if (!rope.error().empty()) fail("{}", rope.error());
+            if (json_.contains("rope_theta") && top != theta)
+                fail("rope_theta is {} and that of {} is {}; make them equal", top, name, theta);
             return theta;
         }
-        return number({"rope_theta"}, {0, 1e12, true}, missing);
+        return top;
     }
 
 private:
-    std::pair<std::string, const Json*> find(std::initializer_list<const char*> names) const {
+    static constexpr NumberRange theta_range{0, 1e12, true};
+
+    /// The value under one of the names, which have to agree.
+    std::pair<std::string, const Json*> find(std::initializer_list<const char*> names) {
+        std::pair<std::string, const Json*> first{*names.begin(), nullptr};
         for (const char* name : names) {
             const auto found = json_.find(name);
-            if (found != json_.end() && !found->is_null()) return {name, &*found};
+            if (found == json_.end() || found->is_null()) continue;
+            if (!first.second) {
+                first = {name, &*found};
+            } else if (*first.second != *found) {
+                fail("{} is {} and {} is {}, which are two names of one thing; make them equal", first.first,
+                     shown(*first.second), name, shown(*found));
+            }
         }
-        return {*names.begin(), nullptr};
+        return first;
     }
 
     const Json& json_;
@@ -111,6 +128,11 @@ constexpr std::array defaults{
     Defaults{Family::Qwen2, "qwen2", "Qwen2ForCausalLM", 151936, 22016, 32, 32768, 1e-6, 1e4},
 };
 
+/// model_types of transformers that a slip of the pen could take for one of ours, though none of them loads as one.
+constexpr std::array<std::string_view, 14> other_models{"llama4",   "llava",    "mllama",  "flava", "ministral",
+                                                        "mistral3", "mistral4", "pixtral", "gptj",  "voxtral",
+                                                        "qwen3",    "mpt",      "opt",     "git"};
+
 Result<Defaults> defaults_of(const Json& json, const std::string& what) {
     std::vector<std::string> known;
     for (const Defaults& entry : defaults) known.emplace_back(entry.model_type);
@@ -119,7 +141,7 @@ Result<Defaults> defaults_of(const Json& json, const std::string& what) {
         for (const Defaults& entry : defaults) {
             if (*type == std::string(entry.model_type)) return entry;
         }
-        const std::string hint = type->is_string() ? did_you_mean(type->get<std::string>(), known) : "";
+        const std::string hint = type->is_string() ? family_hint(type->get<std::string>(), known) : "";
         return bad_input("{}: model_type is {}; allowed: {}{}", what, shown(*type), fmt::join(known, ", "), hint);
     }
     const auto architectures = json.find("architectures");
@@ -132,6 +154,20 @@ Result<Defaults> defaults_of(const Json& json, const std::string& what) {
                      fmt::join(known, ", "));
 }
 
+/// What lies under "plimsoll" as model_type: a checkpoint whose model transformers has no class for.
+Json of_own_checkpoint(Json config, Model& own) {
+    config["model_type"] = config.value("family", Json());
+    const auto placement = std::find(norm_placement_names.begin(), norm_placement_names.end(),
+                                     config.contains("norm_placement") && config["norm_placement"].is_string()
+                                         ? config["norm_placement"].get<std::string>()
+                                         : "");
+    if (placement != norm_placement_names.end())
+        own.norm_placement = static_cast<NormPlacement>(placement - norm_placement_names.begin());
+    own.qk_norm = config.contains("qk_norm") && config["qk_norm"] == Json(true);
+    for (const char* key : {"family", "norm_placement", "qk_norm"}) config.erase(key);
+    return config;
+}
+
 Model read_gpt2(Config& config, const Defaults& missing) {
     Model model;
     model.family = Family::Gpt2;
@@ -141,8 +177,7 @@ Model read_gpt2(Config& config, const Defaults& missing) {
     model.num_kv_heads = model.num_heads;
     model.ffn_hidden_size = config.integer({"n_inner"}, size, 4 * model.hidden_size);
     model.vocab_size = config.integer({"vocab_size"}, {2, size.max}, missing.vocab_size);
-    model.max_position =
-        config.integer({"n_positions", "max_position_embeddings", "n_ctx"}, size, missing.max_position);
+    model.max_position = config.integer({"n_positions", "max_position_embeddings"}, size, missing.max_position);
     model.norm = Norm::LayerNorm;
     model.position = Position::Learned;
     model.qkv_bias = true;
@@ -196,15 +231,10 @@ Model read_llama_like(Config& config, const Defaults& missing) {
     if (missing.family == Family::Llama) {
         const bool attention_bias = config.flag("attention_bias", false);
         const bool mlp_bias = config.flag("mlp_bias", false);
-        if (attention_bias != mlp_bias) {
-            config.fail("attention_bias is {} and mlp_bias is {}; a plan has biases on all linear layers or on none",
-                        attention_bias, mlp_bias);
-        }
-        model.qkv_bias = attention_bias;
-        model.linear_bias = attention_bias;
+        model.qkv_bias = model.linear_bias = attention_bias && mlp_bias;
     }
     if (missing.family == Family::Mixtral) {
-        model.num_experts = config.integer({"num_local_experts"}, {1, 1'000'000}, 8);
+        model.num_experts = config.integer({"num_local_experts", "num_experts"}, {1, 1'000'000}, 8);
         model.experts_per_token = config.integer({"num_experts_per_tok"}, {1, 1'000'000}, 2);
         model.router_aux_loss = config.number({"router_aux_loss_coef"}, {0, 1e3}, 0.001);
     }
@@ -226,22 +256,68 @@ std::string name_of(Config& config, const Model& model) {
 
 }  // namespace
 
-Result<Model> model_from_hf_config(const Json& json, const std::string& what) {
+std::vector<std::string> ImportedModel::notes() const {
+    std::vector<std::string> sentences;
+    bool computed = true;
+    for (const KeyFinding& each : findings) {
+        sentences.push_back(each.sentence);
+        computed = computed && (each.weight == KeyFinding::Weight::Told || each.up_to > 0);
+    }
+    if (!computed) {
+        sentences.emplace_back(
+            "memory and time are estimated for the plan's model; a run cannot start from the weights of this one "
+            "(model.weights), and a run from fresh weights trains the plan's model");
+    }
+    return sentences;
+}
+
+std::string family_hint(std::string_view given, const std::vector<std::string>& known) {
+    const std::string near = nearest_name(given, known);
+    const auto digits = [](std::string_view name) {
+        std::string found;
+        std::copy_if(name.begin(), name.end(), std::back_inserter(found), [](char c) { return c >= '0' && c <= '9'; });
+        return found;
+    };
+    // A number is a generation and "_moe" a kind: neither is a slip.
+    const bool slip = !near.empty() && digits(near) == digits(given) && given.size() <= near.size() + 1 &&
+                      std::find(other_models.begin(), other_models.end(), given) == other_models.end();
+    return slip ? did_you_mean(given, {near}) : "";
+}
+
+Result<ImportedModel> model_of_config(const Json& json, const std::string& what) {
     if (!json.is_object()) return bad_input("{}: a Hugging Face config is an object {{ … }}", what);
     if (json.contains("plimsoll")) return bad_input("{} is a plan, not a Hugging Face config: open it as it is", what);
-    PLIMSOLL_TRY(const Defaults missing, defaults_of(json, what));
-    Config config(json, what);
-    Model model = missing.family == Family::Gpt2 ? read_gpt2(config, missing) : read_llama_like(config, missing);
+    ImportedModel imported;
+    Model own;
+    imported.config = json;
+    if (value_under(json, "model_type") == "plimsoll") imported.config = of_own_checkpoint(json, own);
+    if (is_meta_params(json)) {
+        imported.config = config_of_meta_params(json);
+        imported.unsaid = {"max_position"};
+        if (!imported.config.contains("vocab_size")) imported.unsaid.emplace_back("vocab_size");
+    }
+    PLIMSOLL_TRY(const Defaults missing, defaults_of(imported.config, what));
+    Config config(imported.config, what);
+    Model& model = imported.model;
+    model = missing.family == Family::Gpt2 ? read_gpt2(config, missing) : read_llama_like(config, missing);
+    model.norm_placement = own.norm_placement;
+    model.qk_norm = own.qk_norm;
     model.init_std = config.number({"initializer_range"}, {0, 10, true}, 0.02);
     if (config.error().empty()) model.name = name_of(config, model);
     if (!config.error().empty()) return bad_input("{}", config.error());
-    return model;
+    imported.findings = judge_config(imported.config, model);
+    for (const KeyFinding& each : imported.findings) {
+        if (each.weight == KeyFinding::Weight::Refused) return bad_input("{}: {}", what, each.sentence);
+    }
+    return imported;
 }
 
-Result<Model> import_hf_config(const std::filesystem::path& path) {
-    return read_json(path, 4 * MiB).and_then([&](const Json& json) {
-        return model_from_hf_config(json, path.string());
-    });
+Result<Model> model_from_hf_config(const Json& json, const std::string& what) {
+    return model_of_config(json, what).map([](ImportedModel&& imported) { return std::move(imported.model); });
+}
+
+Result<ImportedModel> import_hf_config(const std::filesystem::path& path) {
+    return read_json(path, 4 * MiB).and_then([&](const Json& json) { return model_of_config(json, path.string()); });
 }
 
 }  // namespace plimsoll

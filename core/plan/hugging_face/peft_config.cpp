@@ -3,43 +3,17 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/plan/adapter.h"
+#include "core/plan/hugging_face/kept_keys.h"
+#include "core/plan/hugging_face/peft_keys.h"
 
 namespace plimsoll {
 
 namespace {
-
-/// Keys that have to be as they are by default, with what they would ask for.
-struct Unlike {
-    const char* key;
-    const char* what;
-};
-constexpr Unlike only_defaults[] = {
-    {"use_dora", "DoRA"},
-    {"modules_to_save", "modules that train as a whole"},
-    {"layers_to_transform", "adapters on some layers only"},
-    {"layer_replication", "layers that are doubled"},
-    {"rank_pattern", "ranks of their own for some matrices"},
-    {"alpha_pattern", "scales of their own for some matrices"},
-    {"exclude_modules", "matrices left out by name"},
-    {"target_parameters", "adapters on parameters that are no Linear"},
-    {"trainable_token_indices", "trained tokens"},
-    {"lora_bias", "biases in the adapters"},
-    {"alora_invocation_tokens", "activated LoRA"},
-    {"use_qalora", "QALoRA"},
-    {"loftq_config", "LoftQ, which changes the base weights"},
-};
-
-/// Not there, null, false or empty.
-bool is_default(const Json& config, const char* key) {
-    const auto found = config.find(key);
-    if (found == config.end() || found->is_null()) return true;
-    if (found->is_boolean()) return !found->get<bool>();
-    return (found->is_object() || found->is_array()) && found->empty();
-}
 
 /// Several of PEFT's ways to begin change the base weights, so that the saved adapter fits those alone.
 bool is_known_begin(const Json& config) {
@@ -58,6 +32,42 @@ std::pair<std::string, std::string> in_layer(const std::string& name) {
         return {name.substr(number, dot - number), name.substr(dot + 1)};
     }
     return {"", name};
+}
+
+/// The first key that asks for what a plan's adapters do not do, or that is not known.
+Result<void> require_plain_lora(const Json& config, const std::string& what) {
+    const std::span<const FileKey> known = peft_keys();
+    for (const auto& [key, value] : config.items()) {
+        const auto row =
+            std::find_if(known.begin(), known.end(), [&](const FileKey& each) { return each.name == key; });
+        if (row == known.end() && !is_neutral(value)) {
+            return bad_input(
+                "{}: {} is {}, a key that is not known: it may ask for another kind of adapter; merge the adapter into "
+                "its base with PEFT",
+                what, key, shown(value));
+        }
+        if (row == known.end() || row->use != KeyUse::Judged || is_neutral(value, row->neutral)) continue;
+        return bad_input(
+            "{}: {} is {}, which asks for {}; a plan's adapters do without: merge the adapter into its base with PEFT",
+            what, key, shown(value), row->reason);
+    }
+    return {};
+}
+
+KeyFindings told_of(const Json& config) {
+    KeyFindings found;
+    if (const Json& dropout = value_under(config, "lora_dropout"); dropout.is_number() && dropout > Json(0)) {
+        found.push_back({"lora_dropout",
+                         fmt::format("lora_dropout is {}: a plan's adapters train without dropout; the key is kept for "
+                                     "the export",
+                                     shown(dropout))});
+    }
+    if (const Json& task = value_under(config, "task_type"); !task.is_null() && task != "CAUSAL_LM") {
+        found.push_back({"task_type", fmt::format("task_type is {}: a plan trains a causal language model; the key is "
+                                                  "kept for the export",
+                                                  shown(task))});
+    }
+    return found;
 }
 
 Result<std::string> targets_of(const Json& config, const std::string& what) {
@@ -111,6 +121,8 @@ Json peft_config(const Plan& plan) {
     config["modules_to_save"] = nullptr;
     config["init_lora_weights"] = true;
     config["inference_mode"] = true;
+    const Json kept = exported_adapter_keys(plan);
+    for (const auto& [key, value] : kept.items()) config[key] = value;
     return config;
 }
 
@@ -121,16 +133,7 @@ Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& wha
     if (config["peft_type"] != "LORA") {
         return bad_input("{}: peft_type is {}; only LORA is read", what, shown(config["peft_type"]));
     }
-    for (const auto& [key, asks_for] : only_defaults) {
-        if (is_default(config, key)) continue;
-        return bad_input(
-            "{}: {} asks for {}, which a plan's adapters have not; merge the adapter into its base with PEFT", what,
-            key, asks_for);
-    }
-    if (config.contains("bias") && config["bias"] != "none") {
-        return bad_input("{}: bias is {}; a plan's adapters train no biases: merge the adapter into its base with PEFT",
-                         what, shown(config["bias"]));
-    }
+    PLIMSOLL_CHECK(require_plain_lora(config, what));
     if (!is_known_begin(config)) {
         return bad_input(
             "{}: init_lora_weights is {}, which changes the base weights; save it with "
@@ -149,11 +152,13 @@ Result<PeftAdapter> adapter_from_peft(const Json& config, const std::string& wha
     }
     read.adapter.rank = rank->get<std::int64_t>();
     read.adapter.alpha = alpha->get<double>();
-    read.adapter.rank_stabilized = !is_default(config, "use_rslora");
+    read.adapter.rank_stabilized = !is_neutral(value_under(config, "use_rslora"));
     PLIMSOLL_TRY(auto targets, targets_of(config, what));
     read.adapter.targets = std::move(targets);
     const auto base = config.find("base_model_name_or_path");
     if (base != config.end() && base->is_string()) read.base = base->get<std::string>();
+    read.config = config;
+    read.findings = told_of(config);
     return read;
 }
 

@@ -58,7 +58,11 @@ def random_models():
         "llama": LlamaConfig(**common, rope_theta=123.0, rms_norm_eps=0.3),
         "llama-tied": LlamaConfig(**grouped, tie_word_embeddings=True, attention_bias=True, mlp_bias=True),
         "mistral": MistralConfig(**grouped, head_dim=6, sliding_window=None),
+        # Up to the window, and up to max_position_embeddings, they compute what a model without them does.
+        "mistral-window": MistralConfig(**grouped, sliding_window=20),
+        "llama-dynamic": LlamaConfig(**common, rope_parameters={"rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}),
         "qwen2": Qwen2Config(**grouped),
+        "qwen2-window": Qwen2Config(**grouped, use_sliding_window=True, sliding_window=20, max_window_layers=1),
         "mixtral": MixtralConfig(**grouped, num_local_experts=4, num_experts_per_tok=2),
     }
     forms = {"whole": {}, "sharded": {"max_shard_size": "10kB"}}

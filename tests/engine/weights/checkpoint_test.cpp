@@ -211,19 +211,22 @@ TEST_F(Checkpoint, ADamagedOneIsPassedOverAndNamed) {
 TEST_F(Checkpoint, OfAnotherModelIsRefusedAndChangesNothing) {
     Training training(small_plan("llama-7b"));
     const fs::path path = save(training, 10);
-    std::vector<Plan> others(4, training.plan);
+    std::vector<Plan> others(5, training.plan);
     others[0].model.num_layers = 3;
     others[1].model.vocab_size = 62;
     others[2].numerics.dtype = Dtype::Bf16;
     others[3].model.tied_head = true;
-    for (const Plan& plan : others) {
-        Training other(plan, 99);
+    others[4].model.rope_theta = 5e5;  // as many numbers, in the same shapes
+    const char* named[] = {"model.num_layers is 2 there and 3", "model.vocab_size is 61", "model.safetensors",
+                           "model.tied_head is false", "model.rope_theta is 10000.0 there and 500000.0"};
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        Training other(others[i], 99);
         other.step(1);
         const Tensor before = other.parameters().back().detach().clone();
         const Tensor moment = other.model.whole_optimizer_state()->back().second.clone();
         const auto loaded = other.load(path);
         ASSERT_FALSE(loaded);
-        EXPECT_THAT(loaded.error().message, HasSubstr("model.safetensors"));
+        EXPECT_THAT(loaded.error().message, HasSubstr(named[i]));
         EXPECT_TRUE(torch::equal(other.parameters().back(), before));
         EXPECT_TRUE(torch::equal(other.model.whole_optimizer_state()->back().second, moment));
         EXPECT_EQ(other.model.optimizer_steps(), 1);

@@ -7,6 +7,8 @@
 
 #include <map>
 
+#include "core/base/json.h"
+#include "core/engine/weights/hf_export.h"
 #include "core/engine/weights/safetensors.h"
 #include "tests/support/small_models.h"
 #include "tests/support/temp_folder.h"
@@ -73,6 +75,45 @@ protected:
 TEST_F(HfWeights, ExpertsMayBeOneByOneOrAllInOneTensor) {
     expect_same(written_and_read({weights.begin(), weights.end()}));
     expect_same(written_and_read(fused()));
+}
+
+TEST_F(HfWeights, AWeightThatTheModelHasNotIsRefusedByName) {
+    // What would be another model without it: biases, norms of q and k, more layers, a head of another kind.
+    for (const char* extra : {"model.layers.0.self_attn.q_proj.bias", "model.layers.1.self_attn.q_norm.weight",
+                              "model.layers.2.input_layernorm.weight", "score.weight", "model.layers.-1.x",
+                              "model.layers.0.block_sparse_moe.experts.4.w1.weight"}) {
+        NamedTensors tensors(weights.begin(), weights.end());
+        tensors.emplace_back(extra, torch::zeros(3));
+        const auto read = written_and_read(tensors);
+        ASSERT_FALSE(read) << extra;
+        EXPECT_THAT(read.error().message, HasSubstr(std::string(extra) + " is no weight of the plan's model"));
+    }
+}
+
+TEST_F(HfWeights, StoredRotaryFrequenciesHaveToBeThePlans) {
+    plan.model.rope_theta = 5e5;
+    const Tensor frequencies = at::pow(5e5, at::arange(0, 8, 2, torch::kFloat) / 8.0).reciprocal();
+    const std::string name = "model.layers.0.self_attn.rotary_emb.inv_freq";
+    NamedTensors tensors(weights.begin(), weights.end());
+    tensors.emplace_back(name, frequencies.to(torch::kBFloat16));
+    expect_same(written_and_read(tensors));
+    tensors.back().second = frequencies / 8;  // scaled by position interpolation
+    const auto scaled = written_and_read(tensors);
+    ASSERT_FALSE(scaled);
+    EXPECT_THAT(scaled.error().message, HasSubstr("other frequencies than those of model.rope_theta 500000"));
+}
+
+TEST_F(HfWeights, TheConfigBesideThemHasToBeThePlans) {
+    Json config = hf_config(plan);
+    const auto read = [&] {
+        EXPECT_TRUE(write_json(folder / "config.json", config));
+        return written_and_read({weights.begin(), weights.end()});
+    };
+    expect_same(read());
+    config["rms_norm_eps"] = 0.5;
+    const auto other = read();
+    ASSERT_FALSE(other);
+    EXPECT_THAT(other.error().message, HasSubstr("--set model.norm_eps=0.5"));
 }
 
 TEST_F(HfWeights, FusedExpertsOfAnotherModelAreNamed) {

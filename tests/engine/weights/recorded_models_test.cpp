@@ -42,7 +42,7 @@ public:
         const auto read = import_hf_config(folder / "config.json");
         EXPECT_TRUE(read) << read.error().message;
         if (!read) return;
-        plan_.model = *read;
+        plan_.model = read->model;
         plan_.layout.dp = 1;
         const auto weights = read_hf_weights(folder, plan_);
         EXPECT_TRUE(weights) << weights.error().message;
@@ -97,7 +97,7 @@ TEST(RecordedCheckpoints, AreReadAsWritten) {
         Plan plan;
         const auto model = import_hf_config(folder / "config.json");
         ASSERT_TRUE(model) << model.error().message;
-        plan.model = *model;
+        plan.model = model->model;
         plan.numerics.dtype = Dtype::Fp32;
         const auto read = read_hf_weights(folder, plan);
         ASSERT_TRUE(read) << read.error().message;

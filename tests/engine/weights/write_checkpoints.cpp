@@ -12,6 +12,7 @@
 #include "core/engine/weights/safetensors.h"
 #include "core/interop/model_files/hf_folder.h"
 #include "core/plan/hugging_face/hf_config.h"
+#include "core/plan/hugging_face/kept_keys.h"
 #include "core/schedule/generators/make_schedule.h"
 #include "tests/support/small_models.h"
 
@@ -39,6 +40,14 @@ std::vector<std::pair<std::string, Plan>> plans() {
     Plan half = small_plan("qwen2.5-7b");
     half.numerics.dtype = Dtype::Bf16;
     all.emplace_back("qwen2-bf16", half);
+    // What came with a model and changes nothing up to a length goes back with it: the probe has 20 tokens.
+    Plan window = small_plan("mistral-7b");
+    window.data.sequence_length = 20;
+    keep_config_keys(window, {{"sliding_window", 20}, {"eos_token_id", {1, 2}}, {"my_tools_key", {{"a", 1}}}});
+    all.emplace_back("mistral-window", window);
+    Plan dynamic = small_plan("llama-7b");
+    keep_config_keys(dynamic, {{"rope_scaling", {{"type", "dynamic"}, {"factor", 4.0}}}});
+    all.emplace_back("llama-dynamic", dynamic);
     Plan mixtral = small_plan("mixtral-8x7b");
     mixtral.model.num_experts = 4;
     all.emplace_back("mixtral", mixtral);
@@ -65,9 +74,10 @@ Result<void> write_one(const std::filesystem::path& folder, const Plan& plan) {
 Result<void> write_logits(const std::filesystem::path& folder) {
     Plan plan;
     PLIMSOLL_TRY(auto read, import_hf_config(folder / "config.json"));
-    plan.model = std::move(read);
+    plan.model = std::move(read.model);
     plan.layout.dp = 1;
     PLIMSOLL_TRY(const auto tokens, read_safetensors(folder / "tokens.safetensors"));
+    plan.data.sequence_length = tokens.front().second.size(1);
     PLIMSOLL_TRY(const auto weights, read_hf_weights(folder, plan));
     const auto mesh = Mesh::alone();
     const auto schedule = make_schedule(Schedule::OneFOneB, {1, 1, 1});
@@ -83,7 +93,7 @@ Result<void> write_logits(const std::filesystem::path& folder) {
 Result<void> write_weights(const std::filesystem::path& folder, const std::filesystem::path& to) {
     Plan plan;
     PLIMSOLL_TRY(auto read, import_hf_config(folder / "config.json"));
-    plan.model = std::move(read);
+    plan.model = std::move(read.model);
     plan.numerics.dtype = Dtype::Fp32;
     const auto weights = read_hf_weights(folder, plan);
     return weights ? write_safetensors(to, *weights) : tl::unexpected(weights.error());

@@ -6,7 +6,9 @@
 
 #include <limits>
 #include <random>
+#include <set>
 
+#include "core/interop/model_files/gguf_keys.h"
 #include "core/interop/model_files/gguf_model.h"
 #include "core/plan/parameters.h"
 #include "tests/support/some_gguf.h"
@@ -110,8 +112,9 @@ TEST_F(GgufTest, LlamaHasTheParametersOfItsTensors) {
     // By hand: embedding and head, final norm, and a layer's two norms, q and o, k and v, three of the MLP.
     EXPECT_EQ(made->parameters, 2 * 64 * 96 + 64 + 2 * (2 * 64 + 2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 160));
     EXPECT_EQ(count_parameters(m).total, made->parameters);
-    ASSERT_EQ(made->notes.size(), 1U);
+    ASSERT_EQ(made->notes.size(), 2U);
     EXPECT_THAT(made->notes[0], HasSubstr("as many as the plan's model"));
+    EXPECT_THAT(made->notes[1], HasSubstr("rope_freqs.weight holds factors"));
 }
 
 TEST_F(GgufTest, ExpertsMakeItMixtral) {
@@ -200,9 +203,67 @@ TEST_F(GgufTest, WhatDiffersIsSaid) {
     EXPECT_THAT(part->notes[0], HasSubstr("one of 3 parts"));
 }
 
+/// "llama.x" of "arch.x", and a name of those that begin like "general.*".
+std::string name_in_file(std::string_view row) {
+    std::string name(row.starts_with("arch.") ? row.substr(5) : row);
+    if (name.ends_with('*')) name.replace(name.size() - 1, 1, "wormholes");
+    return row.starts_with("arch.") ? "llama." + name : name;
+}
+
+TEST_F(GgufTest, EveryKeyHasItsPlace) {
+    const auto usual = model(some_llama());
+    ASSERT_TRUE(usual) << usual.error().message;
+    std::set<std::string_view> names;
+    for (const FileKey& row : gguf_keys()) {
+        EXPECT_TRUE(names.insert(row.name).second) << row.name;
+        EXPECT_FALSE(row.reason.empty()) << row.name;
+        if (row.use == KeyUse::Understood) continue;
+        const std::string key = name_in_file(row.name);
+        const auto made = model(some_llama().number(key, 3));
+        ASSERT_TRUE(made) << made.error().message;
+        EXPECT_EQ(made->model, usual->model) << key;
+        ASSERT_EQ(made->notes.size(), usual->notes.size() + (row.use == KeyUse::Judged ? 1 : 0)) << key;
+        if (row.use == KeyUse::Judged) {
+            EXPECT_THAT(made->notes[1], HasSubstr(key + " is 3"));
+        }
+    }
+    const auto unknown = model(some_llama().number("llama.wormholes", 1).texts("other.list", {"a", "b"}));
+    ASSERT_TRUE(unknown) << unknown.error().message;
+    ASSERT_EQ(unknown->notes.size(), usual->notes.size() + 2);
+    EXPECT_THAT(unknown->notes[1], HasSubstr("llama.wormholes is 1, a key that is not known"));
+    EXPECT_THAT(unknown->notes[2], HasSubstr("other.list is an array of 2, a key that is not known"));
+}
+
+TEST_F(GgufTest, WhatIsComputedInAnyCaseIsNoNews) {
+    SomeGguf file = some_llama();
+    file.number("llama.rope.dimension_count", 16)  // 64 / 4 heads
+        .text("llama.rope.scaling.type", "none")
+        .real("llama.rope.scaling.factor", 8)
+        .number("llama.attention.sliding_window", 256)  // all positions
+        .text("general.type", "model");
+    const auto made = model(file);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->notes, model(some_llama())->notes);
+}
+
+TEST_F(GgufTest, ScaledRotaryPositionsAreToldAndGoIntoTheConfig) {
+    SomeGguf file = some_llama();
+    file.text("llama.rope.scaling.type", "yarn").real("llama.rope.scaling.factor", 8);
+    const auto made = model(file);
+    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_EQ(made->notes.size(), 4U);
+    EXPECT_THAT(made->notes[1], HasSubstr("llama.rope.scaling.factor is 8.0"));
+    EXPECT_THAT(made->notes[2], HasSubstr("llama.rope.scaling.type is \"yarn\""));
+    EXPECT_THAT(made->notes[3], HasSubstr("rope_freqs.weight holds factors"));
+    EXPECT_EQ(made->config["rope_scaling"], (Json{{"rope_type", "yarn"}, {"factor", 8.0}}));
+}
+
 TEST_F(GgufTest, WrongMetadataIsNamed) {
     expect_no_model(SomeGguf(), "general.architecture is missing");
     expect_no_model(SomeGguf().text("general.architecture", "lama"), "did you mean \"llama\"");
+    const auto later = model(SomeGguf().text("general.architecture", "qwen3"));
+    ASSERT_FALSE(later);
+    EXPECT_THAT(later.error().message, ::testing::Not(HasSubstr("did you mean"))) << "another family";
     expect_no_model(SomeGguf().text("general.architecture", "llama"), "llama.embedding_length is missing");
     SomeGguf odd;
     odd.text("general.architecture", "llama").text("llama.embedding_length", "64");
