@@ -80,6 +80,9 @@ void add_estimate(py::module_& module) {
             "host_bytes", [](const Estimate& e) { return e.memory.host; }, "Host memory a rank needs for offload")
         .def_property_readonly("host_terms", [](const Estimate& e) { return e.memory.host_terms; })
         .def_property_readonly(
+            "notes", [](const Estimate& e) { return e.memory.notes; },
+            "Settings of the plan that the figures do not follow, or follow under a condition, a sentence each")
+        .def_property_readonly(
             "interval",
             [](const Estimate& e) {
                 const Interval interval = interval_of(e.framework, e.total(), e.on_gpu());

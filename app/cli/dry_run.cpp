@@ -73,6 +73,15 @@ Result<Bytes> for_tensors(const Plan& plan) {
     return std::max<Bytes>(bytes, 1);
 }
 
+/// The closed form beside what the dry run counted. On CPU ranks nothing is reserved.
+Result<void> add_estimate(Json& rank, const Plan& plan) {
+    if (plan.cluster.on_cpu()) return {};
+    PLIMSOLL_TRY(const auto estimate, estimate_memory(plan));
+    const auto& stage = estimate.stages.at(rank.at("stage").get<std::size_t>());
+    rank["estimate"] = {{"live", stage.live()}, {"reserved", stage.reserved()}, {"total", stage.total()}};
+    return {};
+}
+
 Result<int> dry_run(DryRunArguments& arguments) {
     PLIMSOLL_TRY(const auto plan,
                  arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); }));
@@ -90,6 +99,7 @@ Result<int> dry_run(DryRunArguments& arguments) {
     for (Json& rank : figures.at("ranks")) {
         rank["stage"] = rank.at("rank").get<std::int64_t>() / ranks_a_stage(plan);
         rank["stage_ranks"] = ranks_a_stage(plan);
+        PLIMSOLL_CHECK(add_estimate(rank, plan));
     }
     if (arguments.json)
         say_json(figures);

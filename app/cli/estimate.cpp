@@ -27,6 +27,7 @@ struct EstimateArguments {
     std::string gpu;
     std::optional<std::int64_t> gpus;
     std::string framework = "plimsoll";
+    std::string step;
     bool json = false;
     bool sources = false;
     bool remedies = false;
@@ -63,6 +64,15 @@ std::string call_with(const EstimateArguments& arguments, const std::vector<std:
     return fmt::format("{} --set {}", words, fmt::join(settings, " "));
 }
 
+Result<MemoryEstimate> memory_of(Framework framework, const Plan& plan, const std::string& step) {
+    if (step.empty()) return estimate_under(framework, plan);
+    const auto loop = find_step_loop(step);
+    if (!loop) return bad_input("--optimizer-step is {}, not \"{}\"", fmt::join(step_loop_names, ", "), step);
+    if (framework == Framework::Plimsoll)
+        return bad_input("--optimizer-step is for another --framework: Plimsoll's engine steps in one way");
+    return estimate_under(framework, plan, *loop);
+}
+
 Result<int> estimate(EstimateArguments& arguments) {
     PLIMSOLL_TRY(const auto plan,
                  arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); }));
@@ -70,7 +80,7 @@ Result<int> estimate(EstimateArguments& arguments) {
     if (!framework)
         return bad_input("no framework is called \"{}\"; known are {}", arguments.framework,
                          fmt::join(framework_names, ", "));
-    PLIMSOLL_TRY(const auto memory, estimate_under(*framework, plan));
+    PLIMSOLL_TRY(const auto memory, memory_of(*framework, plan, arguments.step));
     std::optional<Remedies> found;
     // The savings of remedies are computed for Plimsoll's own engine.
     const bool own = *framework == Framework::Plimsoll;
@@ -107,6 +117,12 @@ void add_estimate(CLI::App& app, Work& work) {
                      fmt::format("Whose memory: {}", fmt::join(framework_names, ", ")))
         ->type_name("NAME")
         ->capture_default_str();
+    command
+        ->add_option(
+            "--optimizer-step", arguments->step,
+            fmt::format("How the optimizer steps under another framework: {} (left out: as in the exported file)",
+                        fmt::join(step_loop_names, ", ")))
+        ->type_name("NAME");
     command->add_flag("--json", arguments->json,
                       "JSON: model.parameters and every term in bytes, with formula and source");
     command->add_flag("--check", arguments->check, "Exit code 1 when the plan does not fit, for scripts");

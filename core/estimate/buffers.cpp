@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/estimate/reduce_bucket.h"
+#include "core/estimate/deepspeed_terms.h"
 #include "core/estimate/sharded_buffers.h"
 #include "core/estimate/terms.h"
 
 namespace plimsoll {
-namespace {
-
-/// DeepSpeed's default stage3_max_live_parameters, in elements.
-constexpr std::int64_t live_parameters = 1'000'000'000;
-
-}  // namespace
 
 void communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage, EngineBuffers engine,
                            TermSink& sink) {
     const auto& layout = plan.layout;
     const auto e = bytes_of(plan.numerics.dtype);
-    const auto gradient = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
     const Count whole = e * tokens(plan) * plan.model.hidden_size;
     const auto add = [&](const char* key, const char* name, Count bytes, auto&& formula, const char* source) {
         sink.add(key, Category::Buffers, bytes, [&] { return Words{name, formula(), source}; });
@@ -46,28 +39,7 @@ void communication_buffers(const Plan& plan, const Slice& slice, const StageActi
             },
             "Plimsoll's engine: a bucket has memory while it fills and travels, a unit's weights while it computes");
     }
-    if (!own && shared && layout.zero_stage >= 1) {
-        const Count elements = reduce_bucket_elements(trained);
-        const auto buckets = reduce_buckets(plan);
-        add(
-            "reduce_bucket", buckets == 1 ? "Gradient reduce bucket" : "Gradient reduce buckets",
-            buckets * gradient * elements,
-            [&] {
-                return fmt::format(
-                    "{0}{1} B × min(5e8, P) = {0}{1} × {2}; the all-gather of parameters writes in place",
-                    buckets == 1 ? "" : fmt::format("{} × ", buckets), gradient, number(elements));
-            },
-            "DeepSpeed reduce_bucket_size, default 5e8 elements; two under overlap_comm in stages 1 and 2");
-    }
-    if (!own && shared && layout.zero_stage >= 3) {
-        const Count elements = std::min(Count(live_parameters), slice.total);
-        add(
-            "live_parameters", "Gathered parameters", e * elements,
-            [&] {
-                return fmt::format("{} B × min(1e9, P) = {} × {}; prefetched ones included", e, e, number(elements));
-            },
-            "DeepSpeed stage3_max_live_parameters, default 1e9 elements");
-    }
+    if (!own) deepspeed_buffers(plan, slice, sink);
     if (layout.pp > 1) {
         const Count tensor = share(whole, layout.sequence_parallel ? layout.tp : 1);
         add(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/estimate/deepspeed_terms.h"
 #include "core/estimate/terms.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/machine.h"
@@ -24,7 +25,7 @@ Count sum(const std::vector<Term>& terms) {
 }
 
 RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Slice& slice, std::int64_t alive,
-                       EngineBuffers engine) {
+                       EngineBuffers engine, std::optional<StepLoop> loop) {
     const auto& layout = plan.layout;
     RankMemory rank;
     rank.stage = static_cast<int>(slice.rank);
@@ -37,7 +38,7 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
     const InFlight in_flight{rank.alive, rank.chunks};
     rank.in_flight = in_flight.micro_batches();
     TermSink sink(&rank.terms);
-    rank_terms(plan, layer, slice, in_flight, engine, sink);
+    rank_terms(plan, layer, slice, in_flight, engine, sink, loop);
 
     rank.activations_per_layer = stage_activations(plan, layer, slice, in_flight, layout.recompute).a_layer.value();
     for (const auto mode : {Recompute::None, Recompute::Selective, Recompute::Full, Recompute::Mlp})
@@ -49,17 +50,27 @@ RankMemory rank_memory(const Plan& plan, const LayerActivations& layer, const Sl
 }  // namespace
 
 void rank_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
-                EngineBuffers engine, TermSink& sink) {
+                EngineBuffers engine, TermSink& sink, std::optional<StepLoop> loop) {
     const auto stage = stage_activations(plan, layer, slice, in_flight, plan.layout.recompute);
     model_states(plan, slice, sink);
+    if (engine == EngineBuffers::DeepSpeed) deepspeed_states(plan, slice, sink);
     activation_terms(plan, layer, slice, in_flight, stage, sink);
     imbalance_term(plan, layer, slice, in_flight, sink);
     if (slice.last) logits_term(plan, in_flight.micro_batches(), sink);
     communication_buffers(plan, slice, stage, engine, sink);
-    overhead(plan, sink.of(Category::Activations) + sink.of(Category::Buffers), sink);
+    const Count dynamic = sink.of(Category::Activations) + sink.of(Category::Buffers);
+    if (engine == EngineBuffers::DeepSpeed) deepspeed_step(plan, slice, loop, sink);
+    overhead(plan, dynamic, sink, sink.of(Category::Activations) + sink.of(Category::Buffers) - dynamic);
 }
 
 Bytes RankMemory::total() const { return sum(terms).value(); }
+
+Bytes RankMemory::live() const { return total() - of(Category::Overhead); }
+
+Bytes RankMemory::reserved() const {
+    const Term* fragmentation = find("fragmentation");
+    return live() + (fragmentation == nullptr ? 0 : fragmentation->bytes);
+}
 
 Bytes RankMemory::of(Category category) const {
     Count bytes;
@@ -82,7 +93,7 @@ const RankMemory& MemoryEstimate::fullest() const {
 
 Result<MemoryEstimate> estimate_memory(const Plan& plan) { return estimate_with(plan, EngineBuffers::Plimsoll); }
 
-Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine) {
+Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine, std::optional<StepLoop> loop) {
     PLIMSOLL_CHECK(require_possible(plan));
     if (plan.layout.pp > most_stages)
         return bad_input("layout.pp is {}; memory is worked out for at most {} pipeline stages", plan.layout.pp,
@@ -96,8 +107,9 @@ Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine) {
     PLIMSOLL_TRY(const auto alive, peaks_in_flight(plan));
     for (const auto& slice : slices(plan)) {
         const auto held = alive[static_cast<std::size_t>(slice.rank)];
-        estimate.stages.push_back(rank_memory(plan, layer, slice, held, engine));
+        estimate.stages.push_back(rank_memory(plan, layer, slice, held, engine, loop));
         auto host = host_states(plan, slice);
+        if (engine == EngineBuffers::DeepSpeed) add_deepspeed_host(plan, slice, host);
         if (plan.layout.offload_activations)
             host.push_back(host_activations(plan, layer, slice, {held, chunks_per_rank(plan)}));
         if (const auto bytes = sum(host).value(); bytes > estimate.host) {

@@ -47,6 +47,8 @@ struct RankMemory {
     ByRecompute<Bytes> activations_by_recompute{};  ///< what of(Category::Activations) is in each mode
 
     Bytes total() const;
+    Bytes live() const;      ///< of tensors: torch.cuda.max_memory_allocated
+    Bytes reserved() const;  ///< that the caching allocator takes for them: torch.cuda.max_memory_reserved
     Bytes of(Category category) const;
     const Term* find(std::string_view key) const;  ///< nullptr when the plan has no such term
 };
@@ -67,6 +69,9 @@ struct MemoryEstimate {
     Bytes host = 0;                  ///< host memory a rank needs for offloaded states (of the stage that needs most)
     std::vector<Term> host_terms;    ///< the terms of `host`
     std::vector<RuleOfThumb> rules;
+    /// Settings of the plan that these figures do not follow, or follow under a condition, a sentence each. Plimsoll's
+    /// own estimate follows all.
+    std::vector<std::string> notes;
 
     const RankMemory& fullest() const;
     bool fits() const { return fullest().total() <= usable; }

@@ -28,6 +28,8 @@ Json to_json(const RankMemory& rank) {
             {"parameters", rank.parameters},
             {"micro_batches_in_flight", rank.in_flight},
             {"total_bytes", rank.total()},
+            {"live_bytes", rank.live()},
+            {"reserved_bytes", rank.reserved()},
             {"terms", to_json(rank.terms)},
             {"activations_per_layer", rank.activations_per_layer},
             {"activations_by_recompute", modes}};
@@ -61,7 +63,8 @@ Json to_json(const MemoryEstimate& estimate, const Plan& plan) {
             {"ranks", std::move(ranks)},
             {"bubble", std::move(bubble)},
             {"closed_form_bubble", std::move(closed_form)},
-            {"rules", std::move(rules)}};
+            {"rules", std::move(rules)},
+            {"notes", estimate.notes}};
 }
 
 }  // namespace plimsoll

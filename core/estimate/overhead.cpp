@@ -52,7 +52,7 @@ std::optional<Term> nccl_term(const Layout& layout) {
                 "NVIDIA/nccl issue 964 (A100)"};
 }
 
-void overhead(const Plan& plan, Count dynamic, TermSink& sink) {
+void overhead(const Plan& plan, Count dynamic, TermSink& sink, Count refilled) {
     if (plan.cluster.on_cpu()) {
         sink.add("overhead", Category::Overhead, 0, [] {
             return Words{
@@ -71,10 +71,13 @@ void overhead(const Plan& plan, Count dynamic, TermSink& sink) {
             const auto term = nccl_term(plan.layout);
             return Words{term->name, term->formula, term->source};
         });
-    sink.add("fragmentation", Category::Overhead, share(dynamic * fragmentation_percent, 100), [&] {
+    sink.add("fragmentation", Category::Overhead, share(dynamic * fragmentation_percent, 100) - refilled, [&] {
         return Words{"Allocator fragmentation",
-                     fmt::format("{} % of activations, logits and buffers = {} × {} / 100", fragmentation_percent,
-                                 format_count(dynamic.value()), fragmentation_percent),
+                     fmt::format("{} % of activations, logits and buffers = {} × {} / 100{}", fragmentation_percent,
+                                 format_count(dynamic.value()), fragmentation_percent,
+                                 refilled > 0 ? fmt::format(", less {} that the optimizer's step takes of it",
+                                                            format_count(refilled.value()))
+                                              : ""),
                      "reserved ÷ active memory of four torchtitan runs (pull requests 165, 699): 22 to 36 %"};
     });
 }

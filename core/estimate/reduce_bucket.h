@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepSpeed's gradient buckets under ZeRO: one rule for what is counted and what is exported.
+// DeepSpeed's ZeRO stage and gradient buckets: one rule for what is counted and what is exported.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,13 @@
 #include "core/estimate/slice.h"
 
 namespace plimsoll {
+
+/// The ZeRO stage that trains in DeepSpeed: stage 0 does not train 16-bit weights correctly (DeepSpeed pull requests
+/// 8393 and 7839), so stage 1 stands in its place.
+inline std::int64_t deepspeed_stage(const Plan& plan) {
+    const bool half = plan.numerics.dtype != Dtype::Fp32;
+    return half ? std::max<std::int64_t>(plan.layout.zero_stage, 1) : plan.layout.zero_stage;
+}
 
 /// Elements of a bucket (reduce_bucket_size): DeepSpeed's own default, but never more than the rank holds, since it is
 /// allocated whole.

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/estimate/activations.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/optimizer_step.h"
 #include "core/estimate/slice.h"
 #include "core/estimate/term_sink.h"
 
@@ -79,15 +81,17 @@ enum class EngineBuffers { Plimsoll, DeepSpeed };
 /// Buckets and buffers of data, pipeline, sequence and context parallelism.
 void communication_buffers(const Plan& plan, const Slice& slice, const StageActivations& stage, EngineBuffers engine,
                            TermSink& sink);
-/// All terms of a rank.
+/// All terms of a rank. `loop` is for DeepSpeed alone (deepspeed_step).
 void rank_terms(const Plan& plan, const LayerActivations& layer, const Slice& slice, const InFlight& in_flight,
-                EngineBuffers engine, TermSink& sink);
-/// estimate_memory with the one engine's buffers or the other's.
-Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine);
+                EngineBuffers engine, TermSink& sink, std::optional<StepLoop> loop = std::nullopt);
+/// estimate_memory with the one engine's buffers and step or the other's.
+Result<MemoryEstimate> estimate_with(const Plan& plan, EngineBuffers engine,
+                                     std::optional<StepLoop> loop = std::nullopt);
 
 /// CUDA context, NCCL, allocator fragmentation; on the CPU one term of 0 B that says why. `dynamic` is what is
-/// allocated and freed each step.
-void overhead(const Plan& plan, Count dynamic, TermSink& sink);
+/// allocated and freed each step. `refilled` of the blocks that this leaves are taken by the optimizer's step: the
+/// allocator gives cached blocks back before it fails (c10/cuda/CUDACachingAllocator.cpp, release_cached_blocks).
+void overhead(const Plan& plan, Count dynamic, TermSink& sink, Count refilled = 0);
 
 std::vector<RuleOfThumb> rules_of_thumb(const Plan& plan, const MemoryEstimate& estimate);
 

@@ -43,7 +43,7 @@ Count key_width(const Workload& work) {
 LayerShape layer_shape(const Workload& work) {
     const auto& m = work.model;
     const auto tp = work.layout.tp;
-    const Count block = attention(work) + 2 * norm_size(work);
+    const Count block = attention(work) + Count(m.norms_a_layer()) * norm_size(work) + m.qk_norm_size();
     LayerShape shape;
     shape.dense = block + mlp(work, share(m.ffn_hidden_size, tp));
     shape.encoder = shape.dense;

@@ -70,19 +70,48 @@ std::string per_parameter(double bytes, Count parameters, std::int64_t ranks) {
                      : fmt::format("{:g} B × {}", bytes, number(parameters));
 }
 
-double moment_bytes(OptimizerKind optimizer) {
-    switch (optimizer) {
+void TermList::add_step(Count needs, Count stays, const std::string& text, std::string source) {
+    Count free;
+    for (const auto& term : terms_)
+        if (term.category == Category::Activations || term.category == Category::Buffers) free += term.bytes;
+    free = free - stays;
+    add("optimizer_step", "Optimizer step, beyond backward's peak", Category::Buffers, needs - free,
+        fmt::format("max(0, U − F) = max(0, {} − {}); U = {}, F what backward frees: activations, logits, buffers",
+                    number(needs), number(free), text.empty() ? "0" : text),
+        std::move(source));
+}
+
+double moment_bytes(const Workload& work, std::int64_t each) {
+    switch (work.optimizer.kind) {
         case OptimizerKind::AdamW:
         case OptimizerKind::Lamb:
-            return 8;
+            return static_cast<double>(2 * each);
         case OptimizerKind::Sgd:
-            return 4;
+            return work.optimizer.momentum > 0 ? static_cast<double>(each) : 0;
         case OptimizerKind::AdamW8bit:
             return 2 + 8.0 / 256;
         case OptimizerKind::Adafactor:
             return 0;
     }
     return 0;
+}
+
+SteppedTensors stepped_tensors(const Workload& work, const StageShape& shape, Count trained) {
+    const Count matrix = share(work.model.ffn_hidden_size, work.layout.tp) * work.model.hidden_size;
+    const Count whole = std::max<Count>(shape.total(), 1), largest = std::max(shape.embedding, matrix);
+    const double part = static_cast<double>(trained.value()) / static_cast<double>(whole.value());
+    return {trained, scaled(part, largest), matrix >= shape.embedding};
+}
+
+Count adapter_parameters(const Workload& work) {
+    const Count rank = work.adapters.rank, layers = work.model.num_layers;
+    if (work.adapters.matrices.empty()) {
+        const Count h = work.model.hidden_size;
+        return layers * rank * ((h + query_width(work)) + (h + key_width(work)));
+    }
+    Count sum;
+    for (const LayerMatrix& matrix : work.adapters.matrices) sum += rank * (Count(matrix.in) + matrix.out);
+    return layers * sum;
 }
 
 std::int64_t bytes_of(const Workload& work) { return plimsoll::bytes_of(work.numerics.dtype); }

@@ -16,6 +16,9 @@ namespace plimsoll::framework_terms {
 std::vector<Term> megatron(const Workload& work, const StageShare& stage);
 std::vector<Term> torchtitan(const Workload& work, const StageShare& stage);
 std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage);
+/// What waits in host memory; empty without offload.
+std::vector<Term> megatron_host(const Workload& work, const StageShare& stage);
+std::vector<Term> torchtitan_host(const Workload& work, const StageShare& stage);
 
 /// Builds a list of terms.
 class TermList {
@@ -25,6 +28,9 @@ public:
         terms_.push_back(
             {std::move(key), std::move(name), category, bytes.value(), std::move(formula), std::move(source)});
     }
+    /// The step of the optimizer: `needs` beyond what is free by then (activations, logits and buffers, but for
+    /// `stays`). To be added last.
+    void add_step(Count needs, Count stays, const std::string& text, std::string source);
     std::vector<Term> take() { return std::move(terms_); }
 
 private:
@@ -37,8 +43,13 @@ std::string per_parameter(double bytes, Count parameters, std::int64_t ranks = 1
 /// factor x count in whole bytes; capped at the largest count like Count's own products.
 Count scaled(double factor, Count count);
 
-/// Bytes of an optimizer's moments a parameter (Adafactor's factors are next to nothing: 0).
-double moment_bytes(OptimizerKind optimizer);
+/// Bytes of an optimizer's moments a parameter (Adafactor's factors are next to nothing: 0), with `each` bytes a moment
+/// that is not in 8 bits.
+double moment_bytes(const Workload& work, std::int64_t each = 4);
+/// `trained` parameters of a rank's optimizer, whose largest tensor is its part of the embedding or of an MLP's matrix.
+SteppedTensors stepped_tensors(const Workload& work, const StageShape& shape, Count trained);
+/// Numbers in the adapters of all layers.
+Count adapter_parameters(const Workload& work);
 std::int64_t bytes_of(const Workload& work);
 
 /// Activations that `stage` keeps for its backward passes under the layout's recomputation, with one layer's share

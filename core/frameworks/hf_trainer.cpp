@@ -11,10 +11,13 @@ namespace {
 
 constexpr auto anatomy = "transformers documentation, model memory anatomy";
 
-/// Weights of the adapters: rank x (in + out) of the query and value projections (LoRA, Hu et al. 2022).
-Count adapter_parameters(const Workload& work) {
-    const Count h = work.model.hidden_size;
-    return work.model.num_layers * work.adapters.rank * ((h + query_width(work)) + (h + key_width(work)));
+/// Head and loss in pieces (Liger Kernel's fused linear cross-entropy): logits, fp32 copy and gradient of one piece; the
+/// gradients of the head's input and, where it trains, of its matrix wait for the backward.
+Count in_pieces(const Workload& work) {
+    const Count e = bytes_of(work), hidden = work.model.hidden_size;
+    const Count matrix = work.adapters.rank > 0 ? Count(0) : work.vocabulary * hidden;
+    return (e == Count(2) ? 14 : 12) * share(logit_elements(work), work.loss_pieces) + e * (work.tokens() * hidden) +
+           4 * matrix;
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
     }
     const double gradient = work.step_in_backward || layout.offload_parameters != Offload::None ? 0 : pure ? 2 : 4;
     add("gradients", "Gradients", Category::Gradients, gradient, trained);
-    const double moment = layout.offload_optimizer != Offload::None ? 0 : moment_bytes(work.optimizer);
+    const double moment = layout.offload_optimizer != Offload::None ? 0 : moment_bytes(work);
     add("moments", "Optimizer states", Category::Optimizer, pure ? moment / 2 : moment, trained);
     if (sharded)
         list.add("gathered_layers", "Gathered layers", Category::Buffers, 2 * 2 * shape.layer,
@@ -55,19 +58,35 @@ std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
     list.add("end_activations", "Embedding and final norm", Category::Activations, end_activations(work, stage),
              "embedding dropout mask; final norm input and output", "op by op");
     // A classifier on the pooled output (BERT) has almost no logits.
-    const double of_logit = work.loss == LossKind::Chunked ? 4 + 12.0 / 8 : half ? 14 : 12;
-    const Count logits = work.bert ? Count(0) : scaled(of_logit, logit_elements(work));
+    const double of_logit = work.loss == LossKind::Chunked ? 4 + 12.0 / static_cast<double>(work.loss_pieces)
+                            : half                         ? 14
+                                                           : 12;
+    const bool pieces = work.loss == LossKind::ChunkedHead;
+    const Count logits = work.bert ? Count(0) : pieces ? in_pieces(work) : scaled(of_logit, logit_elements(work));
     if (logits > 0)
         list.add("logits_and_loss", "Logits and loss", Category::Buffers, logits,
-                 fmt::format("{:g} B (16-bit logits, fp32 copy, log-softmax, gradient) × tokens × V = {:g} × {}",
-                             of_logit, of_logit, number(logit_elements(work))),
-                 "transformers: loss_utils.py, ForCausalLMLoss");
+                 pieces
+                     ? fmt::format("{} B × tokens × V / {} + {} B × tokens × h{}", half ? 14 : 12, work.loss_pieces,
+                                   bytes_of(work), work.adapters.rank > 0 ? "" : " + 4 B × V h")
+                     : fmt::format("{:g} B (16-bit logits, fp32 copy, log-softmax, gradient) × tokens × V = {:g} × {}",
+                                   of_logit, of_logit, number(logit_elements(work))),
+                 pieces ? "Liger Kernel: fused_linear_cross_entropy (Hsu et al. 2024)"
+                        : "transformers: loss_utils.py, ForCausalLMLoss");
     const Count needed = layer_backward(work) + (layout.recompute != Recompute::None ? kept.again : Count(0));
     list.add("layer_backward", "One layer's backward", Category::Activations, needed - logits,
              fmt::format("max(0, W − G) = max(0, {} − {})", number(needed), number(logits)), "op by op");
-    if (layout.dp > 1 && !sharded)
-        list.add("gradient_buckets", "Gradient buckets", Category::Buffers, 4 * trained, per_parameter(4, trained),
+    Count buckets;
+    if (layout.dp > 1 && !sharded) {
+        buckets = 4 * trained;
+        list.add("gradient_buckets", "Gradient buckets", Category::Buffers, buckets, per_parameter(4, trained),
                  "PyTorch DDP keeps a copy of the gradients in its buckets (gradient_as_bucket_view is off)");
+    }
+    // A step in the backward pass takes one tensor at a time.
+    const bool away = layout.offload_optimizer != Offload::None || work.step_in_backward;
+    const auto tensors = stepped_tensors(work, shape, trained);
+    list.add_step(away ? Count(0) : step_temporaries(work.optimizer, work.step, tensors), buckets,
+                  away ? "0" : step_temporaries_text(work.optimizer, work.step, tensors),
+                  "transformers: trainer_optimizer.py; torch/optim/adam.py, fused with optim=adamw_torch_fused");
     return list.take();
 }
 

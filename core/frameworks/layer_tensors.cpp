@@ -23,11 +23,37 @@ struct List {
         if (bytes > 0) tensors.push_back({std::move(what), bytes});
     }
     bool frozen() const { return work.adapters.rank > 0; }
+    /// Adapters whose places are known: each keeps the input of its A and of its B.
+    bool placed() const { return !work.adapters.matrices.empty(); }
     Count hidden() const { return share(e * tokens * h, split); }
 
     void norm() {
         add("norm input", hidden());
         add("norm statistics", share((work.model.norm == Norm::LayerNorm ? 8 : 4) * tokens, split));
+    }
+    void norm_before() {
+        const auto placement = work.model.norm_placement;
+        if (placement == NormPlacement::Pre || placement == NormPlacement::Sandwich) norm();
+    }
+    void norm_behind() {
+        if (work.model.norm_placement != NormPlacement::Pre) norm();
+    }
+
+    /// PEFT casts a module's input to the dtype of its adapter (fp32) and autocast back to 16 bits: each adapter keeps a
+    /// copy of its own (peft/tuners/lora/layer.py, _cast_input_dtype). In fp32 q, k and v, or gate and up, share one.
+    void adapters(bool in_mlp) {
+        Count inputs, shared, between;
+        for (const LayerMatrix& matrix : work.adapters.matrices) {
+            if (matrix.in_mlp != in_mlp) continue;
+            const bool columns = matrix.split == LayerMatrix::Split::Columns;
+            if (e == 4 && columns)
+                shared = Count(matrix.in);
+            else
+                inputs += matrix.in;
+            between += work.adapters.rank;
+        }
+        add("inputs of adapters", e * tokens * (inputs + shared));
+        add("between the adapters' matrices", e * tokens * between);
     }
     void dropout_mask() {
         if (work.model.dropout > 0) add("dropout mask", share(tokens * h, split));
@@ -47,8 +73,8 @@ struct List {
     }
 
     void attention(Count keys) {
-        norm();
-        add("q, k, v input", hidden());
+        norm_before();
+        if (!placed()) add("q, k, v input", hidden());
         if (work.latent.kv_rank > 0) {
             const auto& l = work.latent;
             add("latent vectors", 2 * e * tokens * (l.q_rank + l.kv_rank + l.rotary));
@@ -59,12 +85,19 @@ struct List {
             scores(keys);
             add("output projection input", e * tokens * heads * l.value);
         } else {
+            if (work.model.qk_norm) {
+                add("q and k before their norms", e * tokens * (query_width(work) + key_width(work)));
+                add("q and k norm statistics", 4 * tokens * (heads + share(work.model.num_kv_heads, work.layout.tp)));
+            }
             add("q, k and v", e * tokens * (query_width(work) + 2 * key_width(work)));
             scores(keys);
-            // A frozen matrix has no gradient and needs no input for it.
-            if (!frozen()) add("output projection input", e * tokens * query_width(work));
+            // A frozen matrix has no gradient and needs no input for it; flash attention keeps its output for itself.
+            const bool flash = placed() && work.numerics.attention == Attention::Flash;
+            if (!frozen() || flash) add("output projection input", e * tokens * query_width(work));
         }
+        if (placed()) adapters(false);
         dropout_mask();
+        norm_behind();
     }
 
     /// The inner tensors of an MLP for that many tokens.
@@ -84,7 +117,7 @@ struct List {
     }
 
     void mlp(Block block) {
-        norm();
+        norm_before();
         if (!frozen()) add("MLP input", hidden());
         if (block == Block::Routed) {
             const Count routed = share(Count(work.model.experts_per_token) * tokens, split);
@@ -103,7 +136,9 @@ struct List {
         } else {
             add("MLP inner tensors", inner(tokens, share(work.model.ffn_hidden_size, work.layout.tp)));
         }
+        if (placed()) adapters(true);
         dropout_mask();
+        norm_behind();
     }
 
     const Workload& work;

@@ -31,30 +31,58 @@ struct Sharded {
     }
 };
 
-void states(const Workload& work, const StageShape& shape, TermList& list) {
+Sharded shard_of(const Workload& work, const StageShape& shape, bool sharded) {
     const auto& layout = work.layout;
     const auto ranks = std::max<std::int64_t>(layout.dp * layout.cp / work.optimizer_instances, 1);
-    const auto part = [&](bool sharded) {
-        return Sharded{shape.dense, shape.experts, sharded ? ranks : 1,
-                       sharded ? std::max<std::int64_t>(work.expert_ranks() / work.optimizer_instances, 1) : 1};
-    };
+    return {shape.dense, shape.experts, sharded ? ranks : 1,
+            sharded ? std::max<std::int64_t>(work.expert_ranks() / work.optimizer_instances, 1) : 1};
+}
+
+/// The offload takes the distributed optimizer along (arguments.py: it is part of the precision-aware optimizer).
+bool optimizer_sharded(const Layout& layout) {
+    return layout.zero_stage >= 1 || layout.offload_optimizer != Offload::None;
+}
+
+/// bf16 accumulates in fp32 unless --grad-reduce-in-bf16, which the export sets where numerics.fp32_gradients is off;
+/// fp16 in fp16 (arguments.py).
+std::int64_t gradient_bytes(const Workload& work) {
+    return bytes_of(work) == 4 || work.numerics.fp32_gradients ? 4 : 2;
+}
+
+void states(const Workload& work, const StageShape& shape, TermList& list) {
+    const auto& layout = work.layout;
     const auto add = [&](const char* key, const char* name, Category category, double bytes, bool sharded,
                          const char* source) {
-        const auto own = part(sharded);
+        const auto own = shard_of(work, shape, sharded);
         list.add(key, name, category, scaled(bytes, own.own()), own.text(bytes), source);
     };
     const auto e = bytes_of(work);
     const bool mixed = e == 2;
     add("parameters", "Parameters", Category::Parameters, static_cast<double>(e), layout.zero_stage >= 3,
         "Shoeybi et al. 2019; the vocabulary padded to a multiple of 128 tp");
-    // bf16 accumulates in fp32 (--bf16 sets --accumulate-allreduce-grads-in-fp32), fp16 in fp16.
-    add("gradients", "Gradients", Category::Gradients, work.numerics.dtype == Dtype::Fp16 ? 2 : 4,
+    add("gradients", "Gradients", Category::Gradients, static_cast<double>(gradient_bytes(work)),
         layout.zero_stage >= 2, distributed_optimizer);
+    if (layout.offload_optimizer != Offload::None) {
+        list.add("moments", "Optimizer states", Category::Optimizer, 0,
+                 "0 on the device: masters and moments are in host memory",
+                 "Megatron-LM: cpu_offloading/hybrid_optimizer.py, --optimizer-offload-fraction 1");
+        return;
+    }
     if (mixed)
         add("master_weights", "Master weights (fp32)", Category::Optimizer, 4, layout.zero_stage >= 1,
             distributed_optimizer);
-    add("moments", "Optimizer states", Category::Optimizer, moment_bytes(work.optimizer), layout.zero_stage >= 1,
+    add("moments", "Optimizer states", Category::Optimizer, moment_bytes(work), layout.zero_stage >= 1,
         distributed_optimizer);
+}
+
+/// Gradients below fp32 are copied to fp32 for the masters (distrib_optimizer.py, _copy_model_grads_to_main_grads); the
+/// precision-aware optimizer of an offload reads them as they are. Apex's and Transformer Engine's Adam work in place.
+void step(const Workload& work, const StageShape& shape, Count stays, TermList& list) {
+    const bool away = work.layout.offload_optimizer != Offload::None;
+    const bool copies = !away && gradient_bytes(work) == 2;
+    const auto own = shard_of(work, shape, work.layout.zero_stage >= 1);
+    list.add_step(copies ? 4 * own.own() : Count(0), stays, copies ? own.text(4) : "",
+                  "Megatron-LM: distrib_optimizer.py, shard_main_param.grad = shard_model_grad.float()");
 }
 
 }  // namespace
@@ -111,6 +139,21 @@ std::vector<Term> megatron(const Workload& work, const StageShare& stage) {
                  fmt::format("(2 × 2 B weights + 4 B gradients) × {}", number(shape.layer)), "Megatron-FSDP");
     list.add("workspaces", "cuBLAS and Transformer Engine workspaces", Category::Buffers, workspaces(work),
              "2 × cuBLAS + Transformer Engine + random states, masks and ids", "CUDABlas.cpp; transformer_engine");
+    step(work, shape, workspaces(work), list);
+    return list.take();
+}
+
+std::vector<Term> megatron_host(const Workload& work, const StageShare& stage) {
+    if (work.layout.offload_optimizer == Offload::None) return {};
+    TermList list;
+    const auto own = shard_of(work, stage_shape(work, stage), optimizer_sharded(work.layout));
+    const auto add = [&](const char* key, const char* name, Category category, double bytes) {
+        list.add(key, name, category, scaled(bytes, own.own()), own.text(bytes),
+                 "Megatron-LM: cpu_offloading/hybrid_optimizer.py");
+    };
+    add("host_master_weights", "Master weights (fp32)", Category::Optimizer, 4);
+    add("host_moments", "Optimizer states", Category::Optimizer, moment_bytes(work));
+    add("host_gradients", "Gradients for the CPU's optimizer (fp32)", Category::Gradients, 4);
     return list.take();
 }
 

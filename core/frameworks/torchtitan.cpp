@@ -13,20 +13,32 @@ constexpr auto fsdp2 = "PyTorch FSDP2: fsdp_param.py, _fsdp_param_group.py, _fsd
 
 /// Bytes of an element of the logits at the loss. One rank: log-softmax's output, its gradient and that of the fp32
 /// logits. Loss parallelism adds the exponentials and the 16-bit logits (torch/distributed/tensor/parallel/loss.py).
-/// Chunked: 16-bit logits and gradient, fp32 for an eighth; with the head, the eighth alone. Compiled: 16-bit logits
+/// Chunked: 16-bit logits and gradient, fp32 for a piece of them; with the head, the piece alone. Compiled: 16-bit logits
 /// and gradient only.
 double torchtitan_loss_bytes(const Workload& work) {
     switch (work.loss) {
         case LossKind::Materialised:
             return work.layout.tp > 1 && work.loss_parallel ? 18 : 12;
         case LossKind::Chunked:
-            return 4 + 12.0 / 8;
+            return 4 + 12.0 / static_cast<double>(work.loss_pieces);
         case LossKind::ChunkedHead:
-            return 12.0 / 8;
+            return 12.0 / static_cast<double>(work.loss_pieces);
         case LossKind::Fused:
             return 4;
     }
     return 12;
+}
+
+/// Ranks over which FSDP shards: dp ranks hold whole weights without ZeRO (data_parallel_replicate_degree).
+std::int64_t sharding_ranks(const Workload& work) {
+    return (work.layout.zero_stage > 0 ? work.layout.dp : 1) * work.layout.cp;
+}
+
+/// An expert lies on dp x cp x tp / (ep x etp) ranks and is sharded over them; the ranks of the stage together hold each
+/// weight once.
+Count own_parameters(const Workload& work, const StageShape& shape) {
+    const bool sharded = work.layout.zero_stage > 0;
+    return share(shape.dense, sharding_ranks(work)) + share(shape.experts, sharded ? work.expert_ranks() : 1);
 }
 
 }  // namespace
@@ -36,31 +48,37 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
     const auto& layout = work.layout;
     const auto shape = stage_shape(work, stage);
     const Count all = shape.total();
-    const auto ranks = layout.dp * layout.cp;
-    // An expert lies on dp x cp x tp / (ep x etp) ranks and is sharded over them; the ranks of the stage together hold
-    // each weight once.
-    const Count own = share(shape.dense, ranks) + share(shape.experts, work.expert_ranks());
+    const auto ranks = sharding_ranks(work);
+    const Count own = own_parameters(work, shape);
+    const bool away = layout.offload_parameters != Offload::None;
     const auto sharded = [&](double bytes) {
         return fmt::format("{:g} B × ({}) / {} = {:g} × {}", bytes, shape.text, ranks, bytes, number(own));
     };
-    list.add("parameters", "Parameters (fp32 shard)", Category::Parameters, 4 * own, sharded(4), fsdp2);
-    list.add("gradients", "Gradients (fp32 shard)", Category::Gradients, 4 * own, sharded(4), fsdp2);
-    list.add("moments", "Optimizer states", Category::Optimizer, scaled(moment_bytes(work.optimizer), own),
-             sharded(moment_bytes(work.optimizer)), fsdp2);
-    if (layout.pp > 1) {
-        // With pipeline stages the weights stay gathered between micro-batches (reshard_after_forward is off), and
-        // gradients gather in fp32 before they are reduced once.
-        list.add("gathered_parameters", "Gathered parameters", Category::Parameters, 2 * all, per_parameter(2, all),
-                 "torchtitan: parallelize.py, reshard_after_forward under pipelines");
+    const auto add = [&](const char* key, const char* name, Category category, double bytes) {
+        list.add(key, name, category, away ? Count(0) : scaled(bytes, own),
+                 away ? "0 on the device: CPUOffloadPolicy keeps it in host memory" : sharded(bytes), fsdp2);
+    };
+    const double moments = moment_bytes(work);
+    add("parameters", ranks > 1 ? "Parameters (fp32 shard)" : "Parameters (fp32)", Category::Parameters, 4);
+    add("gradients", ranks > 1 ? "Gradients (fp32 shard)" : "Gradients (fp32)", Category::Gradients, 4);
+    add("moments", "Optimizer states", Category::Optimizer, moments);
+    const Count e = bytes_of(work);
+    // With pipeline stages, and below ZeRO-3, the weights stay gathered after the forward pass.
+    const bool stays = layout.pp > 1 || (ranks > 1 && layout.zero_stage < 3);
+    if (stays)
+        list.add("gathered_parameters", "Gathered parameters", Category::Parameters, e * all,
+                 per_parameter(static_cast<double>(e.value()), all),
+                 "torchtitan: parallelize.py, reshard_after_forward is off under pipelines and with never");
+    if (layout.pp > 1)
+        // Gradients gather in fp32 before they are reduced once.
         list.add("unsharded_gradients", "Gradients before the reduction", Category::Gradients, 4 * all,
                  per_parameter(4, all), fsdp2);
-    }
 
     const auto kept = kept_activations(work, stage);
     list.add("activations", "Activations", Category::Activations, kept.bytes, kept.text,
              "torchtitan: activation_checkpoint.py; op by op");
 
-    const Count e = bytes_of(work), tokens = work.tokens(), hidden = e * tokens * work.model.hidden_size;
+    const Count tokens = work.tokens(), hidden = e * tokens * work.model.hidden_size;
     Count loss;
     if (stage.last) {
         const Count size = logit_elements(work);
@@ -80,9 +98,28 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
                          "gradients and their fp32 copy",
                          number(needed), number(loss)),
              fsdp2);
-    if (ranks > 1)
-        list.add("gathered_layers", "Gathered layers", Category::Buffers, 4 * shape.layer,
-                 fmt::format("2 layers × 2 B × {}: one computes, one is on its way", number(shape.layer)), fsdp2);
+    if (ranks > 1 && (!stays || layout.pp > 1))
+        list.add("gathered_layers", "Gathered layers", Category::Buffers, 2 * e * shape.layer,
+                 fmt::format("2 layers × {} B × {}: one computes, one is on its way", e.value(), number(shape.layer)),
+                 fsdp2);
+    const auto tensors = stepped_tensors(work, shape, own);
+    list.add_step(away ? Count(0) : step_temporaries(work.optimizer, work.step, tensors), 0,
+                  away ? "0, in host memory" : step_temporaries_text(work.optimizer, work.step, tensors),
+                  "torchtitan: components/optimizer.py, implementation \"fused\"; torch/optim/adam.py");
+    return list.take();
+}
+
+std::vector<Term> torchtitan_host(const Workload& work, const StageShare& stage) {
+    if (work.layout.offload_parameters == Offload::None) return {};
+    TermList list;
+    const Count own = own_parameters(work, stage_shape(work, stage));
+    const auto add = [&](const char* key, const char* name, Category category, double bytes) {
+        list.add(key, name, category, scaled(bytes, own), per_parameter(bytes, own),
+                 "PyTorch FSDP2: CPUOffloadPolicy (torchtitan's training.enable_cpu_offload)");
+    };
+    add("host_parameters", "Parameters (fp32 shard)", Category::Parameters, 4);
+    add("host_gradients", "Gradients (fp32 shard)", Category::Gradients, 4);
+    add("host_moments", "Optimizer states", Category::Optimizer, moment_bytes(work));
     return list.take();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/estimate/activations.h"
 #include "core/plan/schedule_kind.h"
 #include "core/schedule/plan_pipeline/in_flight.h"
 
@@ -30,6 +31,13 @@ std::int64_t Workload::expert_ranks() const {
 
 std::int64_t Workload::chunks() const { return layout.pp > 1 ? chunks_of(layout.schedule, layout.chunks) : 1; }
 
+StepLoop step_loop_of(Framework framework, OptimizerKind optimizer) {
+    // The Trainer's adamw_torch and sgd, and DeepSpeed's SGD, are torch.optim's with its defaults.
+    const bool torch =
+        framework == Framework::HfTrainer || (framework == Framework::DeepSpeed && optimizer == OptimizerKind::Sgd);
+    return torch ? StepLoop::Foreach : StepLoop::Fused;
+}
+
 std::int64_t padded(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
 Workload workload_of(const Plan& plan, Framework framework) {
@@ -37,7 +45,7 @@ Workload workload_of(const Plan& plan, Framework framework) {
     work.model = plan.model;
     work.layout = plan.layout;
     work.numerics = plan.numerics;
-    work.optimizer = plan.optimizer.kind;
+    work.optimizer = plan.optimizer;
     work.sequence = plan.data.sequence_length;
     const bool pads = framework == Framework::Megatron;
     work.vocabulary = padded(plan.model.vocab_size, pads ? 128 * plan.layout.tp : plan.layout.tp);
@@ -47,10 +55,15 @@ Workload workload_of(const Plan& plan, Framework framework) {
     }
     work.compiled = framework == Framework::TorchTitan;
     work.fused_gate = work.compiled || framework == Framework::Megatron;
-    if (framework == Framework::TorchTitan)
+    if (plan.layout.loss_chunks > 1) {
+        work.loss = LossKind::ChunkedHead;
+        work.loss_pieces = plan.layout.loss_chunks;
+    } else if (framework == Framework::TorchTitan) {
         work.loss = LossKind::Fused;
-    else if (plan.layout.loss_chunks > 1)
-        work.loss = LossKind::Chunked;
+    }
+    work.step = step_loop_of(framework, plan.optimizer.kind);
+    if (framework == Framework::HfTrainer && adapts(plan))
+        work.adapters = {plan.adapter.rank, static_cast<double>(bytes_of(plan.numerics.dtype)), adapted_matrices(plan)};
     work.selective_ops = framework == Framework::TorchTitan && plan.layout.recompute == Recompute::Selective;
     if (plan.layout.pp > 1)
         if (auto alive = peaks_in_flight(plan)) work.alive = *std::move(alive);

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/estimate/count.h"
+#include "core/estimate/optimizer_step.h"
 #include "core/frameworks/framework.h"
+#include "core/plan/adapter.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll {
@@ -28,8 +29,8 @@ struct ExpertShape {
 
 enum class LossKind {
     Materialised,  ///< fp32 copies of all logits
-    Chunked,       ///< all logits in 16 bits, fp32 copies of an eighth of them
-    ChunkedHead,   ///< head and loss together for an eighth of the tokens at a time
+    Chunked,       ///< all logits in 16 bits, fp32 copies of one of loss_pieces
+    ChunkedHead,   ///< head and loss together for one of loss_pieces of the tokens at a time
     Fused,         ///< logits and their gradient in 16 bits, nothing else (compiled or a fused kernel)
 };
 
@@ -37,13 +38,15 @@ enum class LossKind {
 struct Adapters {
     std::int64_t rank = 0;  ///< 0: every weight is trained
     double base_bytes = 0;  ///< bytes of a frozen weight: 2 in bf16, 0.516 in NF4 with double quantisation
+    std::vector<LayerMatrix> matrices = {};  ///< of a layer, those that have one; empty: queries and values
 };
 
 struct Workload {
     Model model;
     Layout layout;
     Numerics numerics;
-    OptimizerKind optimizer = OptimizerKind::AdamW;
+    Optimizer optimizer;
+    StepLoop step = StepLoop::Fused;  ///< of the optimizer that the framework's export names
     std::int64_t sequence = 0;
     std::int64_t vocabulary = 0;  ///< padded so that tp ranks get equal shares
     LatentAttention latent;
@@ -58,6 +61,7 @@ struct Workload {
     bool deterministic = false;           ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG=:4096:8)
     bool hopper = true;                   ///< compute capability 9.0 or later: larger workspaces
     LossKind loss = LossKind::Materialised;
+    std::int64_t loss_pieces = 8;
     bool keeps_gathered = false;     ///< the inputs of column-parallel products are kept gathered, not split
     bool loss_parallel = true;       ///< the loss is computed on tp shares of the vocabulary
     bool fp4 = false;                ///< products and the tensors that they keep are in 4 bits
@@ -87,8 +91,13 @@ struct Workload {
 /// `size` up to the next multiple.
 std::int64_t padded(std::int64_t size, std::int64_t multiple);
 
-/// The plan as `framework` would run it: its loss, its padding, its attention.
+/// The plan as `framework` would run it: its loss, its padding, its attention. The plan is one that as_trained_by gave
+/// (core/frameworks/plan_settings.h).
 Workload workload_of(const Plan& plan, Framework framework);
+
+/// The loop of the optimizer that a framework's export names: Apex's or Transformer Engine's FusedAdam (Megatron-LM),
+/// "fused" (torchtitan), FusedAdam (DeepSpeed), adamw_torch, which is foreach on a GPU (the Trainer).
+StepLoop step_loop_of(Framework framework, OptimizerKind optimizer);
 
 /// Layers of a pipeline rank. Ranks get equal shares. Where the layers do not divide, but do divide with embedding and
 /// loss counted as a layer each, the shares are equal by that count (Megatron's

@@ -191,7 +191,10 @@ Result<PeakRow> megatron_row(const CsvTable& table, std::size_t row) {
     work.vocabulary = padded(work.model.vocab_size, 128 * work.layout.tp);
     work.numerics.dtype = flags.is_set("fp16") ? Dtype::Fp16 : flags.is_set("bf16") ? Dtype::Bf16 : Dtype::Fp32;
     work.fp8 = !flags.text("fp8-format").empty();
-    work.optimizer = flags.text("optimizer") == "sgd" ? OptimizerKind::Sgd : OptimizerKind::AdamW;
+    // arguments.py: bf16 turns --accumulate-allreduce-grads-in-fp32 on.
+    work.numerics.fp32_gradients = work.numerics.dtype == Dtype::Bf16 && !flags.is_set("grad-reduce-in-bf16") &&
+                                   !flags.has_extra("grad-reduce-in-bf16");
+    work.optimizer.kind = flags.text("optimizer") == "sgd" ? OptimizerKind::Sgd : OptimizerKind::AdamW;
     work.fused_gate = true;
     work.hopper = platform.find("a100") == std::string::npos && platform != "lts" && platform != "dev";
     work.loss = flags.is_set("cross-entropy-loss-fusion") ? LossKind::Fused : LossKind::Materialised;

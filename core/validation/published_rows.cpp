@@ -158,6 +158,7 @@ void read_torchtitan(const Cells& cells, PeakRow& peak) {
     const auto& compile = cells.text("compile");
     const auto& source = cells.text("source");
     peak.framework = Framework::TorchTitan;
+    work.layout.zero_stage = 3;  // every row is sharded
     work.compiled = !compile.empty() && compile != "no";
     work.fused_gate = work.compiled;
     const auto time = pull_request(source);
@@ -183,9 +184,9 @@ void read_trainer(const Cells& cells, PeakRow& peak) {
     peak.framework = Framework::HfTrainer;
     peak.scope = RankScope::Fullest;
     const auto& optimizer = cells.text("optimizer");
-    work.optimizer = contains(optimizer, "8bit")        ? OptimizerKind::AdamW8bit
-                     : contains(optimizer, "Adafactor") ? OptimizerKind::Adafactor
-                                                        : OptimizerKind::AdamW;
+    work.optimizer.kind = contains(optimizer, "8bit")        ? OptimizerKind::AdamW8bit
+                          : contains(optimizer, "Adafactor") ? OptimizerKind::Adafactor
+                                                             : OptimizerKind::AdamW;
     if (contains(cells.text("sharding"), "FSDP")) work.layout.zero_stage = 3;
     // torchtune trains in plain bf16 with a chunked loss; its offload takes weights and states to host memory.
     if (contains(cells.text("source"), "torchtune")) {

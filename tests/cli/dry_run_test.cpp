@@ -152,6 +152,8 @@ TEST_F(DryRunTest, GoesThroughAnyRankOfALargeLayout) {
     EXPECT_GT(rank["peak"].get<Bytes>(), 10 * GiB);
     EXPECT_LT(rank["peak"].get<Bytes>(), 80 * GiB);
     EXPECT_GE(rank["reserved"].get<Bytes>(), rank["allocated"].get<Bytes>());
+    EXPECT_GT(rank["estimate"]["reserved"], rank["estimate"]["live"]);
+    EXPECT_GT(rank["estimate"]["total"], rank["estimate"]["reserved"]);
     EXPECT_LT(rank["seconds"].get<double>(), 20.0);  // not a benchmark: an unoptimized build on a busy machine passes
 }
 
@@ -177,6 +179,13 @@ TEST_F(DryRunTest, SaysWhatDoesNotFit) {
     ASSERT_EQ(output.code, 0) << output.err;
     EXPECT_THAT(output.out, HasSubstr("Does not fit"));
     EXPECT_THAT(output.out, HasSubstr("out of memory: tried to allocate"));
+}
+
+TEST_F(DryRunTest, SaysWhatReservedAndLiveAre) {
+    const Output output = plimsoll({"dry-run", "llama-7b-4xa100"});
+    ASSERT_EQ(output.code, 0) << output.err;
+    for (const char* part : {" live at the peak", " reserved in ", "Reserved is what", "estimate:"})
+        EXPECT_THAT(output.out, HasSubstr(part));
 }
 
 TEST_F(DryRunTest, RefusesWhatItCannotRun) {

@@ -72,6 +72,44 @@ TEST_F(EstimateTest, TextHasEveryTermTheBarAndTheVerdict) {
     EXPECT_THAT(large.out, HasSubstr("Does not fit: "));
 }
 
+TEST_F(EstimateTest, WhatAFrameworkDoesOtherwiseIsSaid) {
+    const std::vector<std::string> call{"estimate", "llama-7b-4xa100", "--framework",
+                                        "megatron", "--set",           "layout.compress_activations=true"};
+    const Output text = plimsoll(call);
+    EXPECT_EQ(text.code, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr("Where this is not the plan to the letter"));
+    EXPECT_THAT(text.out, HasSubstr("layout.compress_activations is not in Megatron-LM"));
+    auto with_json = call;
+    with_json.insert(with_json.begin() + 2, "--json");
+    EXPECT_THAT(json_of(plimsoll(with_json))["notes"].dump(), HasSubstr("layout.compress_activations"));
+    EXPECT_THAT(plimsoll({"estimate", "llama-7b-4xa100"}).out, ::testing::Not(HasSubstr("not the plan to the letter")));
+}
+
+TEST_F(EstimateTest, LiveAndReservedStandBesideTheTotal) {
+    const Json json = json_of(plimsoll({"estimate", "llama-7b-4xa100", "--json"}));
+    const Json& rank = json["ranks"][0];
+    EXPECT_LT(rank["live_bytes"], rank["reserved_bytes"]);
+    EXPECT_LT(rank["reserved_bytes"], rank["total_bytes"]);
+    const Output text = plimsoll({"estimate", "llama-7b-4xa100"});
+    EXPECT_THAT(text.out, HasSubstr(fmt::format("Live tensors {}", format_bytes(rank["live_bytes"].get<Bytes>()))));
+    EXPECT_THAT(text.out, HasSubstr("max_memory_reserved"));
+}
+
+TEST_F(EstimateTest, TheOptimizersLoopCanBeChosenUnderAnotherFramework) {
+    const auto total = [&](const char* loop) {
+        return json_of(
+                   plimsoll({"estimate", "llama-7b", "--gpu", "v100", "--gpus", "8", "--framework", "deepspeed",
+                             "--optimizer-step", loop, "--json", "--set", "layout.zero_stage=2", "numerics.dtype=fp16",
+                             "layout.micro_batch=1", "data.sequence_length=512"}))["ranks"][0]["total_bytes"]
+            .get<Bytes>();
+    };
+    EXPECT_LT(total("fused"), total("single"));
+    const Output wrong = plimsoll({"estimate", "gpt2", "--framework", "deepspeed", "--optimizer-step", "quick"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("fused, foreach, single"));
+    EXPECT_EQ(plimsoll({"estimate", "gpt2", "--optimizer-step", "fused"}).code, 2);
+}
+
 TEST_F(EstimateTest, StagesThatDifferEachHaveTheirTable) {
     const Output output = plimsoll({"estimate", "llama-2-70b-64xh100"});
     EXPECT_THAT(output.out, HasSubstr("Stage 0"));

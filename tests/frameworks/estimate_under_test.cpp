@@ -23,10 +23,18 @@ TEST(EstimateUnder, PlimsollIsEstimateMemory) {
 
 TEST(EstimateUnder, StatesAreTheFrameworksOwn) {
     const auto plan = gpu_plan("llama-7b", {"layout.dp=8", "layout.zero_stage=1"});
-    // 6 + 12 / dp B a parameter, the vocabulary of 32,000 padded to nothing more
-    EXPECT_EQ(states(under(Framework::Megatron, plan).stages[0]), llama_7b * 6 + 12 * llama_7b / 8);
-    EXPECT_EQ(states(under(Framework::TorchTitan, plan).stages[0]), 16 * llama_7b / 8);
+    // 4 + 12 / dp B a parameter, with fp32 gradients 6 + 12 / dp; the vocabulary of 32,000 padded to nothing more
+    EXPECT_EQ(states(under(Framework::Megatron, plan).stages[0]), llama_7b * 4 + 12 * llama_7b / 8);
+    const auto fp32 = gpu_plan("llama-7b", {"layout.dp=8", "layout.zero_stage=1", "numerics.fp32_gradients=true"});
+    EXPECT_EQ(states(under(Framework::Megatron, fp32).stages[0]), llama_7b * 6 + 12 * llama_7b / 8);
     EXPECT_EQ(states(under(Framework::DeepSpeed, plan).stages[0]), 4 * llama_7b + 12 * llama_7b / 8);
+    // bf16_optimizer.py: bf16 weights and gradients, and fp32 gradients of all parameters
+    EXPECT_EQ(states(under(Framework::DeepSpeed, fp32).stages[0]), 8 * llama_7b + 12 * llama_7b / 8);
+    // 16 / dp, with the weights kept gathered below ZeRO-3; without ZeRO all on each rank
+    EXPECT_EQ(states(under(Framework::TorchTitan, plan).stages[0]), 2 * llama_7b + 16 * llama_7b / 8);
+    const auto sharded = gpu_plan("llama-7b", {"layout.dp=8", "layout.zero_stage=3"});
+    EXPECT_EQ(states(under(Framework::TorchTitan, sharded).stages[0]), 16 * llama_7b / 8);
+    EXPECT_EQ(states(under(Framework::TorchTitan, gpu_plan("llama-7b", {"layout.dp=8"})).stages[0]), 16 * llama_7b);
     // Autocast: fp32 weights, gradients and moments, and the casts
     EXPECT_EQ(states(under(Framework::HfTrainer, gpu_plan("llama-7b")).stages[0]), 18 * llama_7b);
 }

@@ -181,6 +181,9 @@ class FigureTest(Case):
             made = plimsoll.estimate(plan, framework=framework)
             self.assertEqual(made.framework, framework)
             self.assertEqual(made.total_bytes, expected["ranks"][0]["total_bytes"])
+            self.assertEqual(made.notes, expected["notes"])
+        self.assertTrue(made.notes)
+        self.assertFalse(plimsoll.estimate(plan).notes)
         self.assert_bad("layout.zero_stage", plimsoll.estimate, plimsoll.Plan("llama-7b", gpus=8), framework="hf-trainer")
         self.assert_bad("did you mean \"megatron\"", plimsoll.estimate, plan, framework="megatrom")
 

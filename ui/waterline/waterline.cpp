@@ -24,6 +24,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
       figures_(new WrapLabel(this)),
       states_(new WrapLabel(this)),
       why_(new QPushButton(this)),
+      notes_(new QLabel(this)),
       show_(new QPushButton(tr("Show the field"), this)),
       frameworks_(new ComboBox(this)) {
     setObjectName(QStringLiteral("Waterline"));
@@ -40,6 +41,9 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     why_->setAccessibleName(tr("Why, and what would make it fit"));
     why_->setToolTip(tr("What dominates the fullest rank, and each change that would need less (Ctrl+Shift+F)"));
     show_->setAccessibleName(tr("Show the field that is wrong"));
+
+    notes_->setAccessibleName(tr("Notes on these figures"));
+    notes_->setProperty("tone", "muted");
 
     frameworks_->setAccessibleName(tr("Framework"));
     frameworks_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
@@ -58,6 +62,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     words->addWidget(states_);
     auto* links = new QHBoxLayout;
     links->addWidget(why_);
+    links->addWidget(notes_);
     links->addStretch(1);
     links->addWidget(frameworks_);
     words->addLayout(links);
@@ -98,9 +103,9 @@ void Waterline::refresh() {
     else
         bars_->setBars({}, 0);
     bars_->setDimmed(!good);
-    for (QWidget* part :
-         {static_cast<QWidget*>(detail_), static_cast<QWidget*>(figures_), static_cast<QWidget*>(range_),
-          static_cast<QWidget*>(states_), static_cast<QWidget*>(why_), static_cast<QWidget*>(frameworks_)})
+    for (QWidget* part : {static_cast<QWidget*>(detail_), static_cast<QWidget*>(figures_),
+                          static_cast<QWidget*>(range_), static_cast<QWidget*>(states_), static_cast<QWidget*>(why_),
+                          static_cast<QWidget*>(notes_), static_cast<QWidget*>(frameworks_)})
         part->setVisible(good);
     if (!good) {
         const QList<FieldProblem> problems = model_->problems();
@@ -123,6 +128,10 @@ void Waterline::refresh() {
     // The savings of remedies are computed for Plimsoll's own engine.
     why_->setVisible(numbers.framework == Framework::Plimsoll);
     why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
+    notes_->setText(notesTitle(*numbers.memory));
+    notes_->setVisible(!notes_->text().isEmpty());
+    notes_->setToolTip(notesDetails(*numbers.memory));
+    notes_->setAccessibleDescription(notes_->toolTip());
     figures_->setText(figuresOf(numbers, model_->plan()));
     figures_->setVisible(!figures_->text().isEmpty());
     figures_->setToolTip(numbers.step ? stepDetails(*numbers.step) : plainTip(numbers.stepProblem));

@@ -30,6 +30,8 @@ public:
     QString range() const { return range_->text(); }
     ComboBox* frameworks() const { return frameworks_; }
     QPushButton* why() const { return why_; }
+    /// What the figures of another framework do not follow: "2 notes", with their text as its tool tip.
+    QLabel* notes() const { return notes_; }
 
 signals:
     /// The person wants to see the field with the problem.
@@ -49,6 +51,7 @@ private:
     QLabel* figures_;
     QLabel* states_;
     QPushButton* why_;
+    QLabel* notes_;
     QPushButton* show_;
     ComboBox* frameworks_;
     QString problem_key_;

@@ -172,4 +172,16 @@ QString statesOf(const MemoryEstimate& memory, const Plan& plan) {
     return text;
 }
 
+QString notesTitle(const MemoryEstimate& memory) {
+    if (memory.notes.empty()) return {};
+    return memory.notes.size() == 1 ? Waterline::tr("1 note") : Waterline::tr("%1 notes").arg(memory.notes.size());
+}
+
+QString notesDetails(const MemoryEstimate& memory) {
+    QString text;
+    for (const std::string& note : memory.notes)
+        text += QStringLiteral("<p style='margin:0 0 6px 0'>%1</p>").arg(escapedText(note));
+    return text;
+}
+
 }  // namespace plimsoll::ui

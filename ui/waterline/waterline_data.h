@@ -45,6 +45,11 @@ QString sizesOf(const PlanNumbers& numbers, const Plan& plan);
 /// "model states 100 GiB over all ranks · host RAM 41 GiB a node".
 QString statesOf(const MemoryEstimate& memory, const Plan& plan);
 
+/// "2 notes" on settings that the figures do not follow; empty without any.
+QString notesTitle(const MemoryEstimate& memory);
+/// Rich text: the notes, a paragraph each.
+QString notesDetails(const MemoryEstimate& memory);
+
 QString categoryName(Category category);
 /// "Every rank", "Stage 2", "Stages 1–2".
 QString stagesLabel(std::size_t first, std::size_t last, std::size_t count);

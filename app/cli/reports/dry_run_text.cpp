@@ -31,7 +31,20 @@ std::string dry_run_verdict(const Json& rank, Bytes capacity) {
     if (const auto retries = rank.at("retries").get<std::int64_t>(); retries > 0) {
         text += fmt::format(", after giving unused segments back {} times", format_count(retries));
     }
-    return text + ".\n";
+    const Bytes live = bytes(rank, "peak");
+    std::string meaning = fmt::format(
+        "Reserved is what PyTorch's allocator has taken from the card since the start of the run, weights and states "
+        "being made included; {} of it were live at the step's peak, the other {} are free blocks and roundings. "
+        "Reserved memory decides what fits.",
+        format_bytes(live), format_bytes(std::max<Bytes>(0, reserved - live)));
+    if (rank.contains("estimate")) {
+        const Json& estimate = rank.at("estimate");
+        meaning += fmt::format(" plimsoll estimate: {} live, {} reserved, {} with CUDA and NCCL.",
+                               format_bytes(bytes(estimate, "live")), format_bytes(bytes(estimate, "reserved")),
+                               format_bytes(bytes(estimate, "total")));
+    }
+    const auto width = static_cast<std::size_t>(std::max(terminal_size().columns, 80));
+    return text + ".\n  " + wrapped(meaning, width - 2, 2) + "\n";
 }
 
 /// Blocks of one op in one phase, over all layers.
@@ -72,7 +85,7 @@ std::string blocks_table(const Json& rank) {
 
 std::string of_rank(const Json& rank, Bytes capacity) {
     std::string text =
-        bold(fmt::format("Rank {} (stage {}, {} alike): {} at the peak, in {}", rank.at("rank").get<int>(),
+        bold(fmt::format("Rank {} (stage {}, {} alike): {} live at the peak, in {}", rank.at("rank").get<int>(),
                          rank.at("stage").get<int>(), format_count(rank.at("stage_ranks").get<std::int64_t>()),
                          format_bytes(bytes(rank, "peak")), rank.at("phase").get<std::string>())) +
         "\n" + dry_run_verdict(rank, capacity);

@@ -95,6 +95,21 @@ std::string memory_verdict(const MemoryEstimate& estimate) {
         196);
 }
 
+/// What the total is made of by the figures that PyTorch reports.
+std::string kinds_of_bytes(const RankMemory& fullest) {
+    return fmt::format(
+        "Live tensors {} (what max_memory_allocated reports), {} with the blocks that the allocator is expected to hold "
+        "for them (max_memory_reserved), the rest CUDA and NCCL. What is reserved decides: plimsoll dry-run counts it "
+        "allocation by allocation, from the start of the run.",
+        format_bytes(fullest.live()), format_bytes(fullest.reserved()));
+}
+
+std::string notes_text(const MemoryEstimate& estimate, std::size_t width) {
+    std::string out = "\n" + bold("Where this is not the plan to the letter") + "\n";
+    for (const std::string& note : estimate.notes) out += "  " + wrapped(note, width - 2, 2) + "\n";
+    return out;
+}
+
 bool alike(const RankMemory& a, const RankMemory& b) {
     return a.layers == b.layers && a.terms.size() == b.terms.size() &&
            std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(),
@@ -149,12 +164,14 @@ std::string memory_report(const MemoryEstimate& estimate, const Plan& plan, bool
         i = last;
     }
     out += fmt::format("\n{}\n", memory_verdict(estimate));
+    if (!plan.cluster.on_cpu()) out += wrapped(kinds_of_bytes(estimate.fullest()), width, 0) + "\n";
     if (estimate.host > 0) out += fmt::format("Host memory a rank: {}\n", format_bytes(estimate.host));
     if (plan.layout.pp > 1)
         if (const auto pipeline = simulate_pipeline(plan))
             out += fmt::format("Pipeline bubble: {:.1f} % of the time ({}, p = {}, m = {})\n",
                                100 * pipeline->timeline.bubble, pipeline_title(*pipeline), plan.layout.pp,
                                plan.layout.accumulation);
+    if (!estimate.notes.empty()) out += notes_text(estimate, width);
     if (!estimate.rules.empty()) out += "\n" + bold("Rules of thumb, beside the exact figures") + "\n";
     for (const RuleOfThumb& rule : estimate.rules) {
         out += fmt::format("  {}: {} (exact: {})\n", rule.name, format_bytes_decimal(rule.rule),

@@ -61,10 +61,7 @@ void add_stage_3(Json& zero, const Plan& plan) {
 
 }  // namespace
 
-std::int64_t exported_stage(const Plan& plan) {
-    const bool half = plan.numerics.dtype != Dtype::Fp32;
-    return half ? std::max<std::int64_t>(plan.layout.zero_stage, 1) : plan.layout.zero_stage;
-}
+std::int64_t exported_stage(const Plan& plan) { return deepspeed_stage(plan); }
 
 Json zero_optimization(const Plan& plan, Notes& notes) {
     const std::int64_t stage = exported_stage(plan);

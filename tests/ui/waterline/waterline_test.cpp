@@ -94,6 +94,21 @@ TEST(WaterlineView, AnotherFrameworkIsAWayToLookAtThePlan) {
     EXPECT_EQ(waterline.headline(), verdictOf(*estimate_memory(model.plan())).headline);
 }
 
+TEST(WaterlineView, SaysWhatAFrameworkDoesOtherwise) {
+    PlanModel model;
+    ASSERT_TRUE(model.open(QStringLiteral("llama-7b-4xa100")));
+    Waterline waterline(&model);
+    EXPECT_TRUE(waterline.notes()->isHidden());
+    model.setText(QStringLiteral("layout.loss_chunks"), QStringLiteral("8"));
+    EXPECT_TRUE(waterline.notes()->isHidden());
+    model.setFramework(Framework::Megatron);
+    const MemoryEstimate memory = *estimate_under(Framework::Megatron, model.plan());
+    EXPECT_FALSE(waterline.notes()->isHidden());
+    EXPECT_EQ(waterline.notes()->text(), notesTitle(memory));
+    EXPECT_TRUE(waterline.notes()->toolTip().contains(QStringLiteral("layout.loss_chunks is not in Megatron-LM")))
+        << waterline.notes()->toolTip().toStdString();
+}
+
 TEST(WaterlineView, ShowsTheCoresNumbersAndFollowsAnEdit) {
     PlanModel model;
     ASSERT_TRUE(model.open(QStringLiteral("llama-7b-4xa100")));
