@@ -40,7 +40,7 @@ Plan on_gpu(Plan plan, const std::string& name) {
     return plan;
 }
 
-Plan on_gpus(Plan plan, const Number& gpus, const Number& gpus_per_node, const Number& nodes) {
+Plan on_gpus(Plan plan, const Number& gpus, const Number& gpus_per_node, const Number& nodes, GlobalBatch batch) {
     if (!gpus && !gpus_per_node && !nodes) return plan;
     for (const auto& [name, given] : {std::pair{"gpus", gpus}, {"gpus_per_node", gpus_per_node}, {"nodes", nodes}}) {
         if (given && (*given < 1 || *given > 1'048'576))
@@ -52,7 +52,7 @@ Plan on_gpus(Plan plan, const Number& gpus, const Number& gpus_per_node, const N
     if ((gpus_per_node || nodes) && each * machines != all)
         raise(bad_input("{} GPUs are not {} nodes of {}: leave one of the three out", all, machines, each).value());
     std::vector<std::string> notes;
-    plan = value_of(with_gpus(std::move(plan), all, notes));
+    plan = value_of(with_gpus(std::move(plan), all, notes, batch));
     warn_of(notes);
     if (gpus_per_node || nodes) {
         plan.cluster.gpus_per_node = each;
@@ -70,7 +70,11 @@ Plan start(const std::filesystem::path& what, const std::optional<std::string>& 
            const Number& gpus_per_node, const Number& nodes, const std::optional<py::dict>& settings) {
     Plan plan = taken(value_of(plan_from_argument(what.string())));
     if (gpu) plan = on_gpu(std::move(plan), *gpu);
-    plan = on_gpus(std::move(plan), gpus, gpus_per_node, nodes);
+    bool sets_batch = false;
+    if (settings)
+        for (const auto& [key, value] : *settings)
+            sets_batch = sets_batch || sets_global_batch(py::str(key).cast<std::string>());
+    plan = on_gpus(std::move(plan), gpus, gpus_per_node, nodes, sets_batch ? GlobalBatch::Follows : GlobalBatch::Stays);
     return settings ? with_python_settings(plan, *settings) : plan;
 }
 

@@ -76,8 +76,15 @@ Search search(const Plan& plan, std::int64_t global_batch, const std::string& ob
               const Numbers& pp, const Numbers& cp, const Numbers& ep, const Numbers& zero_stage,
               const Numbers& micro_batch, const Numbers& chunks, const std::vector<bool>& sequence_parallel,
               const Names& schedule, const Names& recompute, const Names& offload_optimizer, bool fewer_gpus,
-              const std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>& more, double headroom,
-              double tokens, double price_per_gpu_hour, std::size_t keep, int threads) {
+              const std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>& more,
+              const std::string& framework, double fit_probability, double host_gib, double headroom, double tokens,
+              double price_per_gpu_hour, std::size_t keep, int threads) {
+    if (!(fit_probability >= 0 && fit_probability < 1))
+        raise(bad_input("fit_probability is {}; a share from 0 to below 1 is needed, such as {}", fit_probability,
+                        default_fit_probability)
+                  .value());
+    if (!(host_gib >= 0 && host_gib <= 1e6))
+        raise(bad_input("host_gib is {}; GiB of RAM a machine are needed, 0 for no limit", host_gib).value());
     if (!(headroom >= 0 && headroom < 1))
         raise(bad_input("headroom is {}; a share from 0 to below 1 is needed", headroom).value());
     if (threads < 0 || threads > 1024)
@@ -102,6 +109,9 @@ Search search(const Plan& plan, std::int64_t global_batch, const std::string& ob
                        all_of<Recompute>(recompute, recompute_names, "recompute"),
                        all_of<Offload>(offload_optimizer, offload_names, "offload_optimizer")};
     request.fewer_gpus = fewer_gpus;
+    request.framework = choice_of<Framework>(framework, framework_names, "framework");
+    request.fit_probability = fit_probability;
+    request.host_memory = static_cast<Bytes>(host_gib * static_cast<double>(GiB));
     request.headroom = headroom;
     request.tokens = tokens;
     request.price_per_gpu_hour = price_per_gpu_hour;
@@ -119,14 +129,15 @@ Row row_at(const Search& search, py::ssize_t index) {
 }
 
 std::string search_text(const Row& row) {
-    return fmt::format("<plimsoll.Row {}: {} a step, {}>", layout_words(row.candidate.layout),
-                       format_seconds(row.candidate.step), format_bytes(row.candidate.peak));
+    return fmt::format("<plimsoll.Row {}: {} a step, {}, {:.1f} % out of memory>", layout_words(row.candidate.layout),
+                       format_seconds(row.candidate.step), format_bytes(row.candidate.peak),
+                       100 * row.candidate.out_of_memory);
 }
 
 std::string search_text(const Search& search) {
     const auto& found = search.result;
     if (found.ranked.empty()) return fmt::format("<plimsoll.Search: {}>", found.binding);
-    return fmt::format("<plimsoll.Search: {} of {} layouts fit; best: {}>", format_count(found.counts.fitting),
+    return fmt::format("<plimsoll.Search: the best {} of {} layouts; first: {}>", found.ranked.size(),
                        format_count(found.counts.layouts), layout_words(found.ranked.front().layout));
 }
 
@@ -141,6 +152,11 @@ void add_row(py::module_& module) {
         .def_property_readonly("gpus", [](const Row& row) { return row.candidate.gpus(); })
         .def_property_readonly(
             "peak_bytes", [](const Row& row) { return row.candidate.peak; }, "Of the fullest rank")
+        .def_property_readonly(
+            "host_bytes", [](const Row& row) { return row.candidate.host; }, "Host memory a rank needs for offload")
+        .def_property_readonly(
+            "out_of_memory_probability", [](const Row& row) { return row.candidate.out_of_memory; },
+            "Under the framework of the search")
         .def_property_readonly("step_seconds", [](const Row& row) { return row.candidate.step; })
         .def_property_readonly("tokens_per_second", [](const Row& row) { return row.candidate.tokens_per_second; })
         .def_property_readonly("mfu", [](const Row& row) { return row.candidate.mfu; })
@@ -168,7 +184,7 @@ void add_search(py::module_& module) {
         .def_property_readonly(
             "layouts", [](const Search& s) { return s.result.counts.layouts; },
             "Possible layouts in the space; each was evaluated, or ruled out by a bound")
-        .def_property_readonly("fitting", [](const Search& s) { return s.result.counts.fitting; })
+        .def_property_readonly("framework", [](const Search& s) { return name_of(s.request.framework); })
         .def(
             "to_dict", [](const Search& s) { return to_python(to_json(s.request, s.result)); },
             "The keys of `plimsoll plan --json`.")
@@ -181,15 +197,20 @@ void add_search(py::module_& module) {
     module.def(
         "search", &search,
         "The best layouts of the plan's model on its cluster. An empty list means every value that is possible. "
-        "`objective`: time, memory, cost or fewest-gpus; `headroom`: share of memory to keep free; `more`: further GPUs "
-        "as (name, GPUs a node, nodes). BadInput for a plan that is impossible whatever its layout.",
+        "`objective`: time, memory, cost or fewest-gpus; `more`: further GPUs as (name, GPUs a node, nodes); "
+        "`framework`: whose memory and limits decide what fits, as in estimate(); `fit_probability`: least chance that a "
+        "layout does not run out of memory, 0: its estimate alone counts; `host_gib`: RAM of a machine for what is "
+        "offloaded, 0: no limit; `headroom`: share of memory to keep free. BadInput for a plan that is impossible "
+        "whatever its layout.",
         py::arg("plan"), py::kw_only(), py::arg("global_batch") = 0, py::arg("objective") = "time", py::arg("tp") = any,
         py::arg("pp") = any, py::arg("cp") = any, py::arg("ep") = any, py::arg("zero_stage") = any,
         py::arg("micro_batch") = any, py::arg("chunks") = any, py::arg("sequence_parallel") = std::vector<bool>(),
         py::arg("schedule") = any_name, py::arg("recompute") = any_name, py::arg("offload_optimizer") = any_name,
         py::arg("fewer_gpus") = false,
-        py::arg("more") = std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>(), py::arg("headroom") = 0.0,
-        py::arg("tokens") = 0.0, py::arg("price_per_gpu_hour") = 0.0, py::arg("keep") = 100, py::arg("threads") = 0);
+        py::arg("more") = std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>(),
+        py::arg("framework") = "plimsoll", py::arg("fit_probability") = default_fit_probability,
+        py::arg("host_gib") = 0.0, py::arg("headroom") = 0.0, py::arg("tokens") = 0.0,
+        py::arg("price_per_gpu_hour") = 0.0, py::arg("keep") = 100, py::arg("threads") = 0);
 }
 
 }  // namespace plimsoll::python

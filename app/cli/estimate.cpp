@@ -3,6 +3,7 @@
 #include "core/estimate/estimate.h"
 #include "core/base/json.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "app/cli/reports/interval_report.h"
@@ -46,7 +47,12 @@ Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
     }
     if (!arguments.gpus) return plan;
     std::vector<std::string> notes;
-    auto changed = with_gpus(std::move(plan), *arguments.gpus, notes);
+    const auto& settings = arguments.plan.settings;
+    const bool sets_batch = std::any_of(settings.begin(), settings.end(), [](const std::string& setting) {
+        return sets_global_batch(std::string_view(setting).substr(0, setting.find('=')));
+    });
+    auto changed =
+        with_gpus(std::move(plan), *arguments.gpus, notes, sets_batch ? GlobalBatch::Follows : GlobalBatch::Stays);
     for (const std::string& note : notes) warn(note);
     return changed;
 }
@@ -110,8 +116,7 @@ void add_estimate(CLI::App& app, Work& work) {
     arguments->plan.add_to(*command);
     command->add_option("--gpu", arguments->gpu, "GPU of the catalogue (\"A100 SXM4 80GB\", h100), or cpu")
         ->type_name("NAME");
-    command->add_option("--gpus", arguments->gpus, "GPUs in all; dp follows, the global batch stays where it divides")
-        ->type_name("N");
+    command->add_option("--gpus", arguments->gpus, "GPUs in all; dp follows, the global batch stays")->type_name("N");
     command
         ->add_option("--framework", arguments->framework,
                      fmt::format("Whose memory: {}", fmt::join(framework_names, ", ")))

@@ -21,10 +21,10 @@ namespace {
 
 struct SearchArguments {
     std::string model;
-    std::string gpu, objective = "time", dtype, attention;
+    std::string gpu, objective = "time", framework = "plimsoll";
     std::int64_t gpus = 0, nodes = 0, global_batch = 0, sequence = 0;
     std::vector<std::string> more, settings;
-    double tokens = 0, price = 0, headroom = 0, internode = 0;
+    double tokens = 0, price = 0, headroom = 0, internode = 0, fit = 100 * default_fit_probability, host = 0;
     ChoiceTexts choices;
     std::size_t show = 10;
     int threads = 0;
@@ -94,6 +94,12 @@ Result<PlanRequest> request_of(const SearchArguments& a) {
     request.objective = static_cast<Objective>(objective - objective_names.begin());
     PLIMSOLL_TRY(auto choices, read_choices(a.choices));
     request.choices = std::move(choices);
+    request.framework = *find_framework(a.framework);
+    if (a.fit > 0 && a.fit < 1)
+        return bad_input("--fit-probability {:g} is less than one per cent; write {:g} for {:g} %", a.fit, 100 * a.fit,
+                         100 * a.fit);
+    request.fit_probability = a.fit / 100;
+    request.host_memory = static_cast<Bytes>(a.host * static_cast<double>(GiB));
     request.fewer_gpus = a.fewer;
     request.headroom = a.headroom / 100;
     request.tokens = a.tokens;
@@ -103,18 +109,23 @@ Result<PlanRequest> request_of(const SearchArguments& a) {
     return request;
 }
 
+/// The exit code where no layout fits.
+constexpr int no_layout = 1;
+
 Result<int> plan_model(const SearchArguments& arguments) {
     PLIMSOLL_TRY(const auto request, request_of(arguments));
     PLIMSOLL_TRY(const auto result, plan_layouts(request));
-    if (!arguments.output.empty()) {
-        if (result.ranked.empty()) return bad_input("{}; nothing is written", result.binding);
+    const bool found = !result.ranked.empty();
+    if (found && !arguments.output.empty())
         PLIMSOLL_CHECK(save_plan(arguments.output, plan_of(request, result.ranked.front())));
-    }
     if (arguments.json)
         say(to_json(request, result).dump(2) + "\n");
     else
         say(plan_report(request, result, arguments.show));
-    return result.ranked.empty() ? 2 : 0;
+    if (found) return 0;
+    warn(fmt::format("no layout fits: {}{}", result.binding,
+                     arguments.output.empty() ? "" : fmt::format("; {} is not written", arguments.output)));
+    return no_layout;
 }
 
 }  // namespace
@@ -126,7 +137,8 @@ void add_plan(CLI::App& app, Work& work) {
         "schedule x recomputation x offload, every one evaluated or ruled out by a bound");
     const auto a = std::make_shared<SearchArguments>();
     command->add_option("MODEL", a->model, "A model preset (llama-3-8b), a plan preset or a plan file")->required();
-    command->add_option("--gpu", a->gpu, "GPU by name (H100, \"A100 80GB\"); else the plan's, or H100 SXM5 80GB");
+    command->add_option("--gpu", a->gpu,
+                        "GPU by name (H100, \"A100 80GB\"); else the plan's (a model preset has an 80 GB one)");
     command->add_option("--gpus", a->gpus, "GPUs in all; nodes of 8 unless --nodes says otherwise")
         ->check(CLI::PositiveNumber);
     command->add_option("--nodes", a->nodes, "Nodes that the GPUs are dealt over")->check(CLI::PositiveNumber);
@@ -145,6 +157,22 @@ void add_plan(CLI::App& app, Work& work) {
     command->add_option("--tokens", a->tokens, "Budget of tokens: time, GPU-hours and price for it (1e12)")
         ->check(CLI::PositiveNumber);
     command->add_option("--price", a->price, "Price of a GPU-hour")->check(CLI::PositiveNumber);
+    command
+        ->add_option("--framework", a->framework,
+                     "Framework that trains it: its memory and what it cannot train decide what fits")
+        ->type_name("NAME")
+        ->capture_default_str()
+        ->check(CLI::IsMember(std::vector<std::string>(framework_names.begin(), framework_names.end())));
+    command
+        ->add_option(
+            "--fit-probability", a->fit,
+            "Least chance, in per cent, that a layout does not run out of memory; 0: its estimate alone counts")
+        ->type_name("PERCENT")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 99.9));
+    command->add_option("--host-memory", a->host, "GiB of RAM a machine has for what is offloaded; left out: no limit")
+        ->type_name("GIB")
+        ->check(CLI::Range(0.001, 1e6));
     command->add_option("--headroom", a->headroom, "Per cent of usable memory to keep free")
         ->check(CLI::Range(0.0, 99.0));
     add_choices(*command, a->choices);
@@ -152,6 +180,8 @@ void add_plan(CLI::App& app, Work& work) {
     command->add_option("--show", a->show, "Layouts to show")->capture_default_str()->check(CLI::Range(1, 10000));
     command->add_option("--threads", a->threads, "Threads of the search; 0: all cores")->check(CLI::Range(0, 1024));
     command->add_option("-o,--output", a->output, "Write the plan with the best layout to this file");
+    command->footer(
+        "Exit codes: 0 a layout fits, 1 none does (the reason is on standard error), 2 bad usage or bad input.");
     command->add_flag("--json", a->json, "JSON: ranked layouts, Pareto front, neighbours, counts, recommendations");
     command->callback([a, &work] { work = [a] { return plan_model(*a); }; });
 }

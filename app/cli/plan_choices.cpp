@@ -49,7 +49,9 @@ Result<std::vector<std::int64_t>> whole_numbers(const std::string& text, char se
 
 void add_choices(CLI::App& command, ChoiceTexts& t) {
     const auto add = [&](const char* option, std::string& text, const char* help) {
-        command.add_option(option, text, help)->type_name("LIST")->group("Limits on the search (1,2,4; none: all)");
+        command.add_option(option, text, help)
+            ->type_name("LIST")
+            ->group("Limits on the search (a list such as 1,2,4; left out: all)");
     };
     add("--tp", t.tp, "Tensor-parallel ranks");
     add("--pp", t.pp, "Pipeline stages");
@@ -59,7 +61,7 @@ void add_choices(CLI::App& command, ChoiceTexts& t) {
     add("--micro-batch", t.micro_batch, "Sequences a rank takes at once");
     add("--chunks", t.chunks, "Stages a rank holds");
     add("--sequence-parallel", t.sequence_parallel, "true, false");
-    add("--schedule", t.schedule, "gpipe, 1f1b, interleaved-1f1b, …; none: all but zb-1p and zb-2p");
+    add("--schedule", t.schedule, "gpipe, 1f1b, interleaved-1f1b, …; left out: all but zb-1p and zb-2p");
     add("--recompute", t.recompute, "none, selective, full, mlp");
     add("--offload", t.offload, "Optimizer: none, cpu, nvme");
 }

@@ -108,4 +108,24 @@ std::int64_t PeakCounter::states(const Layout& layout) {
     return most.value();
 }
 
+std::int64_t PeakCounter::host(const Layout& layout) {
+    auto& plan = impl_->plan;
+    impl_->take(layout);
+    const auto& stages = impl_->stages();
+    Count most;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const auto& slice = stages[i];
+        const bool as_before = i > 0 && slice.total == stages[i - 1].total && slice.largest == stages[i - 1].largest;
+        if (as_before && !layout.offload_activations) continue;
+        auto terms = host_states(plan, slice);
+        if (layout.offload_activations)
+            terms.push_back(host_activations(plan, impl_->layer_activations(), slice,
+                                             {impl_->in_flight()[i], chunks_per_rank(plan)}));
+        Count bytes;
+        for (const auto& term : terms) bytes += term.bytes;
+        most = std::max(most, bytes);
+    }
+    return most.value();
+}
+
 }  // namespace plimsoll

@@ -32,6 +32,9 @@ public:
     /// the micro-batch, schedule's order, recomputation and offload of activations. The layout has to be possible.
     std::int64_t states(const Layout& layout);
 
+    /// Host memory of the rank that offloads most: estimate_memory(plan).host.
+    std::int64_t host(const Layout& layout);
+
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

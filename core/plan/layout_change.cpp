@@ -26,9 +26,32 @@ bool share_batch(Layout& layout, std::int64_t global_batch, std::int64_t dp) {
     return true;
 }
 
+std::string either(std::int64_t less, std::int64_t more) {
+    if (less < 1) return format_count(more);
+    return more < 1 ? format_count(less) : fmt::format("{} or {}", format_count(less), format_count(more));
+}
+
+/// The nearest GPUs and batches that go together, where `dp` ranks cannot share the batch.
+std::string nearest(const Layout& layout, std::int64_t dp) {
+    const std::int64_t batch = layout.global_batch(), model_ranks = layout.tp * layout.pp * layout.cp;
+    std::int64_t fewer = std::min(dp - 1, batch), more = dp + 1;
+    while (fewer > 0 && batch % fewer != 0) --fewer;
+    while (more <= batch && batch % more != 0) ++more;
+    if (more > batch) more = 0;
+    const std::int64_t micro_batch = layout.micro_batch * dp <= batch ? layout.micro_batch : 1;
+    const std::int64_t each = dp * micro_batch, less = batch / each;
+    return fmt::format("take {} GPUs, or a global batch of {} (layout.micro_batch={} layout.accumulation={})",
+                       either(fewer * model_ranks, more * model_ranks), either(less * each, (less + 1) * each),
+                       micro_batch, either(less, less + 1));
+}
+
 }  // namespace
 
-Result<Plan> with_gpus(Plan plan, std::int64_t gpus, std::vector<std::string>& notes) {
+bool sets_global_batch(std::string_view key) {
+    return key == "layout.dp" || key == "layout.micro_batch" || key == "layout.accumulation";
+}
+
+Result<Plan> with_gpus(Plan plan, std::int64_t gpus, std::vector<std::string>& notes, GlobalBatch batch) {
     const auto note = [&](std::string sentence) { notes.push_back(std::move(sentence)); };
     Layout& layout = plan.layout;
     const std::int64_t model_ranks = layout.tp * layout.pp * layout.cp;
@@ -43,9 +66,10 @@ Result<Plan> with_gpus(Plan plan, std::int64_t gpus, std::vector<std::string>& n
     const std::int64_t dp = gpus / model_ranks;
     const std::int64_t global_batch = layout.global_batch();
     if (dp != layout.dp && !share_batch(layout, global_batch, dp)) {
+        if (batch == GlobalBatch::Stays)
+            return bad_input("the global batch of {} sequences does not divide among {} data-parallel ranks: {}",
+                             format_count(global_batch), format_count(dp), nearest(layout, dp));
         layout.dp = dp;
-        note(fmt::format("the global batch of {} does not divide by dp = {}; it is {} now", global_batch, dp,
-                         layout.global_batch()));
     }
     if (layout.ep > 0 && dp % layout.ep != 0) {
         const std::int64_t ep = std::gcd(dp, layout.ep);

@@ -8,9 +8,19 @@ namespace plimsoll {
 
 namespace {
 
+/// Of equal layouts the one with the plainest schedule comes first.
+auto schedule_order(Schedule schedule) { return std::pair(schedule != Schedule::OneFOneB, schedule); }
+
 auto values(const Layout& l) {
-    return std::tuple(l.tp, l.pp, l.cp, l.ep, l.dp, l.zero_stage, l.offload_optimizer, l.micro_batch, l.schedule,
-                      l.chunks, l.recompute, l.sequence_parallel);
+    return std::tuple(l.tp, l.pp, l.cp, l.ep, l.dp, l.zero_stage, l.offload_optimizer, l.micro_batch,
+                      schedule_order(l.schedule), l.chunks, l.recompute, l.sequence_parallel);
+}
+
+/// What is left of a layout when ZeRO stage and schedule make no difference.
+auto shape(const LayoutPoint& p) {
+    const auto& l = p.layout;
+    return std::tuple(p.pool, p.gpus, p.step, p.peak, l.tp, l.pp, l.cp, l.ep, l.dp, l.offload_optimizer, l.micro_batch,
+                      l.recompute, l.sequence_parallel);
 }
 
 }  // namespace
@@ -40,9 +50,17 @@ bool better(Objective objective, const LayoutPoint& a, const LayoutPoint& b) {
 void Ranking::add(const LayoutPoint& point) {
     if (keep_ == 0) return;
     const auto less = [&](const LayoutPoint& a, const LayoutPoint& b) { return better(objective_, a, b); };
-    // Threads also hand over points that they got from other threads.
-    const auto same = [&](const LayoutPoint& other) { return !less(point, other) && !less(other, point); };
-    if (!wants(rank_key(objective_, point.gpus, point.step, point.peak)) || std::ranges::any_of(points_, same)) return;
+    if (!wants(rank_key(objective_, point.gpus, point.step, point.peak))) return;
+    // Threads also hand over points that they got from other threads. Stages of ZeRO on one rank, and schedules of one
+    // micro-batch, are one row: the first of them.
+    const auto alike =
+        std::ranges::find_if(points_, [&](const LayoutPoint& other) { return shape(other) == shape(point); });
+    if (alike != points_.end()) {
+        if (!less(point, *alike)) return;
+        *alike = point;
+        std::make_heap(points_.begin(), points_.end(), less);
+        return;
+    }
     if (points_.size() == keep_) {
         if (!less(point, points_.front())) return;
         std::pop_heap(points_.begin(), points_.end(), less);

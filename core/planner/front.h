@@ -30,7 +30,8 @@ RankKey rank_key(Objective objective, std::int64_t gpus, Seconds step, Bytes pea
 /// A total order: the key, then the layout's own values, so that a result does not depend on the order of search.
 bool better(Objective objective, const LayoutPoint& a, const LayoutPoint& b);
 
-/// The `keep` best points.
+/// The `keep` best points. Layouts that differ in ZeRO stage and schedule alone, and are as fast and as large, count as
+/// one: they are the same run.
 class Ranking {
 public:
     Ranking(Objective objective, std::size_t keep) : objective_(objective), keep_(keep) {}

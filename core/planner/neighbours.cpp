@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
-#include "core/estimate/estimate.h"
+#include "core/frameworks/error_model.h"
+#include "core/frameworks/estimate_under.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/schedule_kind.h"
+#include "core/planner/fit_limit.h"
+#include "core/planner/framework_rules.h"
 #include "core/planner/space.h"
 
 namespace plimsoll {
@@ -20,15 +23,25 @@ struct Change {
     Layout layout;
 };
 
-/// The layout with dp and accumulation changed so that GPUs and global batch stay the same; nothing where that is
-/// impossible.
-std::optional<Layout> refilled(Layout layout, std::int64_t gpus, std::int64_t batch) {
+std::string counted(std::int64_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// The layout with dp and accumulation changed so that GPUs and global batch stay the same; the error says what keeps
+/// it from that.
+Result<Layout> refilled(Layout layout, std::int64_t gpus, std::int64_t batch) {
     const auto others = layout.tp * layout.pp * layout.cp;
-    if (others < 1 || gpus % others != 0) return std::nullopt;
+    const auto product = fmt::format("tp {} x pp {} x cp {}", layout.tp, layout.pp, layout.cp);
+    if (others > gpus) return bad_input("{} takes {} GPUs of {}", product, others, gpus);
+    if (gpus % others != 0) return bad_input("{} does not divide {}", product, counted(gpus, "GPU"));
     layout.dp = gpus / others;
-    if (layout.ep > 1 && layout.dp % layout.ep != 0) return std::nullopt;
+    if (layout.ep > 1 && layout.dp % layout.ep != 0)
+        return bad_input("{} data-parallel {} not divide by {} expert-parallel ones", layout.dp,
+                         layout.dp == 1 ? "rank does" : "ranks do", layout.ep);
     const auto each = layout.dp * layout.micro_batch;
-    if (each < 1 || batch % each != 0) return std::nullopt;
+    if (batch % each != 0)
+        return bad_input("{} do not divide by {} of {} at once", counted(batch, "sequence"),
+                         counted(layout.dp, "data-parallel rank"), layout.micro_batch);
     layout.accumulation = batch / each;
     if (layout.tp == 1) layout.sequence_parallel = false;
     if (layout.zero_stage == 0) layout.offload_optimizer = Offload::None;
@@ -57,7 +70,9 @@ std::vector<Change> changes_of(const PlanRequest& request, const Candidate& best
             number("chunks", &Layout::chunks, more ? from.chunks + 1 : from.chunks - 1);
     }
     const auto zero = [&](std::int64_t stage) {
-        if (stage < 0 || stage > 3 || stage == from.zero_stage) return;
+        // One rank has nobody to share with: without offload its stages are the same run.
+        const bool alone = from.dp * from.cp == 1 && from.offload_optimizer == Offload::None;
+        if (stage < 0 || stage > 3 || stage == from.zero_stage || alone) return;
         Layout to = from;
         to.zero_stage = stage;
         all.push_back({fmt::format("ZeRO-{} instead of ZeRO-{}", stage, from.zero_stage), to});
@@ -97,6 +112,14 @@ std::string_view grown(const StepTime& from, const StepTime& to) {
 std::string reason_of(const PlanRequest& request, const Candidate& best, const Candidate& other, Bytes usable) {
     if (other.peak > usable)
         return fmt::format("needs {} of {} a rank", format_bytes(other.peak), format_bytes(usable));
+    if (other.peak > fit_limit(request, other.cluster, usable))
+        return fmt::format(
+            "needs {} of {} a rank: {:.1f} % to run out of memory{}", format_bytes(other.peak), format_bytes(usable),
+            100 * other.out_of_memory,
+            request.headroom > 0 ? fmt::format(", and {:.0f} % are to stay free", 100 * request.headroom) : "");
+    if (!host_holds(request, other.cluster, other.host))
+        return fmt::format("needs {} of host memory a machine of {}", format_bytes(host_of_machine(other)),
+                           format_bytes(request.host_memory));
     const double slower = best.step > 0 ? other.step / best.step - 1 : 0;
     if (slower > 0) return fmt::format("{:.1f} % slower: more {}", 100 * slower, grown(best.time, other.time));
     if (request.objective == Objective::Memory)
@@ -112,13 +135,12 @@ std::vector<Neighbour> neighbours(const PlanRequest& request, const Candidate& c
     const auto hardware = hardware_of(candidate.cluster, request.plan.numerics.dtype);
     const auto bytes = usable_bytes(candidate.cluster);
     if (!hardware || !bytes) return all;
-    const auto usable = static_cast<Bytes>((1 - request.headroom) * static_cast<double>(*bytes));
     const auto batch = global_batch_of(request);
     for (const auto& change : changes_of(request, candidate)) {
         Neighbour neighbour{change.words, {}, std::nullopt};
         const auto layout = refilled(change.layout, candidate.gpus(), batch);
         if (!layout) {
-            neighbour.reason = fmt::format("does not deal {} sequences over {} GPUs evenly", batch, candidate.gpus());
+            neighbour.reason = layout.error().message;
             all.push_back(std::move(neighbour));
             continue;
         }
@@ -127,11 +149,18 @@ std::vector<Neighbour> neighbours(const PlanRequest& request, const Candidate& c
         const auto plan = plan_of(request, other);
         if (const auto problems = check_plan(plan); !problems.empty()) {
             neighbour.reason = problems.front().sentence;
-        } else if (const auto estimate = estimate_memory(plan); estimate) {
+        } else if (const char* refusal = refusal_of(request.framework, plan, plan.layout)) {
+            neighbour.reason = fmt::format("{} {}", profile_of(request.framework).title, refusal);
+        } else if (const auto estimate = estimate_under(request.framework, plan); estimate) {
             other.peak = estimate->fullest().total();
+            other.host = estimate->host;
+            other.out_of_memory =
+                out_of_memory_probability(request.framework, other.peak, *bytes, !other.cluster.on_cpu());
             set_times(request, *hardware, other);
-            neighbour.reason = reason_of(request, candidate, other, usable);
+            neighbour.reason = reason_of(request, candidate, other, *bytes);
             neighbour.candidate = std::move(other);
+        } else {
+            neighbour.reason = estimate.error().message;
         }
         all.push_back(std::move(neighbour));
     }

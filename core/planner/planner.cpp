@@ -3,9 +3,13 @@
 
 #include <algorithm>
 
+#include "core/frameworks/error_model.h"
+#include "core/frameworks/estimate_under.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
+#include "core/planner/fit_limit.h"
+#include "core/planner/memory_counter.h"
 #include "core/planner/relax.h"
 #include "core/planner/search.h"
 #include "core/planner/space.h"
@@ -39,10 +43,16 @@ Result<void> plannable(const PlanRequest& request) {
     if (batch < 1) return bad_input("a global batch of {} is none; take 1 or more sequences", batch);
     if (request.headroom < 0 || request.headroom >= 1)
         return bad_input("headroom is the share of memory to keep free, 0 to below 1, not {}", request.headroom);
+    if (!(request.fit_probability >= 0 && request.fit_probability < 1))
+        return bad_input("the least probability of fitting is a share from 0 (none is asked) to below 1, not {}",
+                         request.fit_probability);
+    if (request.host_memory < 0) return bad_input("host memory is 0 (no limit) or more, not {}", request.host_memory);
     plan.layout = Layout{};
     plan.layout.dp = plan.layout.tp = plan.layout.pp = plan.layout.micro_batch = 1;
     plan.cluster.gpus_per_node = plan.cluster.nodes = 1;
     if (auto possible = require_possible(plan); !possible) return possible;
+    if (request.framework == Framework::TorchTitan) plan.layout.zero_stage = 3;
+    if (auto known = estimate_under(request.framework, plan); !known) return tl::unexpected(known.error());
     if (request.plan.cluster.world_size() < 1) return bad_input("a cluster of no GPUs; take 1 or more");
     plan = request.plan;
     plan.layout = Layout{};
@@ -65,13 +75,11 @@ Plan plan_of(const PlanRequest& request, const Candidate& candidate) {
 Candidate candidate_of(const PlanRequest& request, const std::vector<Pool>& pools, const LayoutPoint& point) {
     const auto& pool = pools[point.pool];
     Candidate made;
-    made.cluster = pool.cluster;
-    if (point.gpus < pool.cluster.world_size()) {
-        made.cluster.gpus_per_node = std::min(point.gpus, pool.cluster.gpus_per_node);
-        made.cluster.nodes = point.gpus / made.cluster.gpus_per_node;
-    }
+    made.cluster = part_of(pool.cluster, point.gpus);
     made.layout = point.layout;
     made.peak = point.peak;
+    made.host = host_under(request.framework, plan_of(request, made));
+    made.out_of_memory = out_of_memory_probability(request.framework, made.peak, pool.usable, !made.cluster.on_cpu());
     set_times(request, pool.hardware, made);
     return made;
 }
@@ -88,6 +96,8 @@ void set_times(const PlanRequest& request, const Hardware& hardware, Candidate& 
                                              report->step / 3600 / report->tokens * 1e6;
 }
 
+Bytes host_of_machine(const Candidate& candidate) { return host_of_machine(candidate.cluster, candidate.host); }
+
 Budget budget_of(const PlanRequest& request, const Candidate& candidate) {
     StepReport report;
     report.step = candidate.step;
@@ -99,13 +109,12 @@ Result<std::vector<Pool>> pools(const PlanRequest& request) {
     std::vector<Pool> all;
     std::vector<Cluster> groups{request.plan.cluster};
     groups.insert(groups.end(), request.more.begin(), request.more.end());
-    const auto share = 1 - request.headroom;
     for (std::size_t i = 0; i < groups.size(); ++i) {
         PLIMSOLL_TRY(const auto hardware, hardware_of(groups[i], request.plan.numerics.dtype));
         PLIMSOLL_TRY(const auto usable, usable_bytes(groups[i]));
         const auto words =
             groups.size() == 1 ? std::string() : fmt::format("{} x {} alone", groups[i].world_size(), groups[i].gpu);
-        all.push_back({groups[i], hardware, static_cast<Bytes>(share * static_cast<double>(usable)), words});
+        all.push_back({groups[i], hardware, usable, fit_limit(request, groups[i], usable), words});
     }
     if (groups.size() < 2) return all;
     // All clusters as one, whose ranks are as slow and small as the weakest.
@@ -115,6 +124,7 @@ Result<std::vector<Pool>> pools(const PlanRequest& request) {
         gpus += pool.cluster.world_size();
         if (pool.usable < both.usable) {
             both.usable = pool.usable;
+            both.limit = pool.limit;
             both.cluster.gpu = pool.cluster.gpu;
             both.cluster.usable_gib = pool.cluster.usable_gib;
             both.hardware.gpu = pool.hardware.gpu;
@@ -143,7 +153,7 @@ Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& 
     PLIMSOLL_CHECK(plannable(request));
     PLIMSOLL_TRY(const auto all, pools(request));
     const auto tell = [&](const Found& found) {
-        Found ranked{found.ranking, {}, {}, found.counts};
+        Found ranked{found.ranking, {}, {}, found.host_binds, found.counts};
         progress(result_of(request, all, ranked));
     };
     const auto found = search(request, all, progress ? SearchProgress(tell) : SearchProgress(), cancel);
@@ -158,7 +168,7 @@ Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& 
                                        : fmt::format("{}: {} a step at best", pool.words, format_seconds(best->step)));
         }
     const bool cancelled = cancel && cancel->load();
-    if (result.ranked.empty() && !cancelled) relax(request, all, result);
+    if (result.ranked.empty() && !cancelled) relax(request, all, found.host_binds, result);
     return result;
 }
 

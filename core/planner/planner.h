@@ -17,7 +17,9 @@ namespace plimsoll {
 struct Candidate {
     Cluster cluster;  ///< the GPUs that the layout takes: the plan's, or fewer
     Layout layout;
-    Bytes peak = 0;  ///< of the fullest rank (estimate_memory)
+    Bytes peak = 0;            ///< of the fullest rank (estimate_under the request's framework)
+    Bytes host = 0;            ///< host memory of the rank that offloads most
+    double out_of_memory = 0;  ///< probability that the peak exceeds the memory (out_of_memory_probability)
     StepTime time;
     Seconds step = 0;
     double tokens_per_second = 0;
@@ -30,6 +32,8 @@ struct Candidate {
 
 /// The plan with the candidate's GPUs and layout.
 Plan plan_of(const PlanRequest& request, const Candidate& candidate);
+/// The cluster's host memory that the candidate needs on one machine.
+Bytes host_of_machine(const Candidate& candidate);
 /// Sets the candidate's times on that hardware.
 void set_times(const PlanRequest& request, const Hardware& hardware, Candidate& candidate);
 /// Time and cost of the request's tokens with the candidate.
@@ -53,14 +57,15 @@ struct SearchCounts {
     std::int64_t layouts = 0;    ///< possible layouts in the space
     std::int64_t evaluated = 0;  ///< layouts whose memory and time were computed
     std::int64_t pruned = 0;  ///< layouts ruled out by a bound: states alone exceed memory, or slower than the ranked
-    std::int64_t fitting = 0;
     Seconds seconds = 0;
     int threads = 1;
 };
 
 struct PlanResult {
-    std::vector<Candidate> ranked;  ///< best first by the objective, at most `keep`; all fit
-    std::vector<Candidate> front;   ///< Pareto front over memory, step time and GPUs, by step time
+    /// Best first by the objective, at most `keep`; all fit. Layouts that are the same run (ZeRO stages on one rank) are
+    /// one row.
+    std::vector<Candidate> ranked;
+    std::vector<Candidate> front;  ///< Pareto front over memory, step time and GPUs, by step time
     SearchCounts counts;
     std::string binding;                  ///< the constraint that leaves no layout; empty where there is a layout
     std::vector<Relaxation> relaxations;  ///< nearest first; only when nothing fits
@@ -72,11 +77,12 @@ struct PlanResult {
 /// the first 100 ms.
 using PlanProgress = std::function<void(const PlanResult&)>;
 
-/// Searches dp x tp x sp x cp x pp x chunks x schedule x ep x ZeRO x micro-batch x recomputation x offload. Every
-/// possible layout is evaluated (PeakCounter, StepTimer) or ruled out by a bound: its states alone exceed the card's
-/// memory, or it is slower than all kept layouts and no leaner than the front. `cancel` ends the search early with the
-/// results so far. Error for a plan that is impossible whatever its layout, and for choices that no cluster or model of
-/// this kind can have.
+/// Searches dp x tp x sp x cp x pp x chunks x schedule x ep x ZeRO x micro-batch x recomputation x offload. Every layout
+/// that is possible, and that the framework trains, is evaluated (MemoryCounter, StepTimer) or ruled out by a bound: its
+/// states alone exceed what fits, or it is slower than all kept layouts and no leaner than the front. A layout fits when
+/// its peak runs out of memory with at most 1 - fit_probability, and a machine holds what its ranks offload. `cancel`
+/// ends the search early with the results so far. Error for a plan that is impossible whatever its layout, and for
+/// choices that no cluster or model of this kind can have.
 Result<PlanResult> plan_layouts(const PlanRequest& request, const PlanProgress& progress = {},
                                 const std::atomic<bool>* cancel = nullptr);
 

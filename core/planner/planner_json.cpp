@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/planner/planner_json.h"
 #include "core/base/json.h"
+#include "core/frameworks/framework.h"
 #include "core/planner/layout_text.h"
 #include "core/planner/neighbours.h"
 #include "core/planner/recommendations.h"
@@ -32,6 +33,8 @@ Json candidate_json(const Candidate& c) {
               {"gpus", c.gpus()},
               {"layout", layout_json(c.layout)},
               {"peak_bytes", c.peak},
+              {"host_bytes", c.host},
+              {"out_of_memory_probability", c.out_of_memory},
               {"step_seconds", c.step},
               {"tokens_per_second", c.tokens_per_second},
               {"mfu", c.mfu},
@@ -52,11 +55,12 @@ Json all_json(const std::vector<Candidate>& candidates) {
 Json to_json(const PlanRequest& request, const PlanResult& result) {
     Json json{{"objective", name_of(request.objective)},
               {"global_batch", global_batch_of(request)},
+              {"framework", name_of(request.framework)},
+              {"fit_probability", request.fit_probability},
               {"counts",
                {{"layouts", result.counts.layouts},
                 {"evaluated", result.counts.evaluated},
                 {"pruned", result.counts.pruned},
-                {"fitting", result.counts.fitting},
                 {"seconds", result.counts.seconds},
                 {"threads", result.counts.threads}}},
               {"ranked", all_json(result.ranked)},
@@ -74,6 +78,7 @@ Json to_json(const PlanRequest& request, const PlanResult& result) {
             if (request.price_per_gpu_hour > 0) json["budget"]["price"] = budget.price;
         }
     }
+    if (request.host_memory > 0) json["host_memory_bytes"] = request.host_memory;
     json["recommendations"] = Json::array();
     for (const auto& r : recommendations(request, result))
         json["recommendations"].push_back({{"rule", r.rule}, {"source", r.source}, {"holds", r.holds}, {"why", r.why}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
 #include "core/plan/parameters.h"
 #include "core/planner/layout_text.h"
@@ -17,7 +18,6 @@ constexpr auto guide = "the guide's table of model sizes";
 bool is_ampere_or_later(const Gpu& gpu) { return gpu.bf16_tflops > 0; }
 
 std::string best_words(const PlanResult& result) {
-    if (result.ranked.empty()) return "nothing fits here";
     const auto& best = result.ranked.front();
     return fmt::format("here: {} on {} {}, {} a rank", layout_words(best.layout), best.gpus(), best.cluster.gpu,
                        format_bytes(best.peak));
@@ -25,7 +25,8 @@ std::string best_words(const PlanResult& result) {
 
 void by_size(const PlanRequest& request, const PlanResult& result, double billions, std::vector<Recommendation>& all) {
     const auto& cluster = request.plan.cluster;
-    const bool fits = !result.ranked.empty();
+    // The rules are of training all weights, and hold or differ beside a layout that was found.
+    if (result.ranked.empty() || adapts(request.plan)) return;
     const auto least = [&] {
         std::int64_t gpus = cluster.world_size();
         for (const auto& c : result.ranked) gpus = std::min(gpus, c.gpus());
@@ -33,7 +34,7 @@ void by_size(const PlanRequest& request, const PlanResult& result, double billio
         return gpus;
     }();
     if (billions <= 7.5) {
-        const bool alone = fits && least == 1;
+        const bool alone = least == 1;
         all.push_back({"up to 7B: one A100 80GB", guide, alone,
                        alone
                            ? best_words(result)
@@ -42,21 +43,23 @@ void by_size(const PlanRequest& request, const PlanResult& result, double billio
                                          "bits or sharded; {}",
                                          16 * billions, best_words(result))});
     } else if (billions <= 34) {
-        const bool holds = fits && least >= 4 && least <= 8;
+        const bool holds = least >= 4 && least <= 8;
         all.push_back({"13 to 30B: 4 to 8 H100", guide, holds,
                        fmt::format("states of {:.0f} GB over the cards; {}", 16 * billions, best_words(result))});
     }
     if (billions >= 65 && billions < 900) {
-        const bool holds = fits && result.ranked.front().layout.zero_stage == 3;
+        const auto& best = result.ranked.front().layout;
+        const bool holds = best.zero_stage == 3;
+        const bool splits = best.tp * best.pp > 1;
         all.push_back({"70B and up: FSDP or ZeRO-3", guide, holds,
-                       holds
-                           ? best_words(result)
-                           : fmt::format("tensor and pipeline parallelism split the parameters as well, and send less "
+                       !holds && splits
+                           ? fmt::format("tensor and pipeline parallelism split the parameters as well, and send less "
                                          "than gathering them for each micro-batch; {}",
-                                         best_words(result))});
+                                         best_words(result))
+                           : best_words(result)});
     }
     if (billions >= 900) {
-        const bool holds = fits && result.ranked.front().layout.tp == 8 && result.ranked.front().layout.pp == 16;
+        const bool holds = result.ranked.front().layout.tp == 8 && result.ranked.front().layout.pp == 16;
         all.push_back({"a trillion parameters: 64 data x 8 tensor x 16 pipeline parallel", guide, holds,
                        holds ? best_words(result)
                              : fmt::format("8 x 16 ranks hold {:.1f} B parameters each; {}", billions / 128,

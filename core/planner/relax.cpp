@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
+#include "core/frameworks/framework.h"
 #include "core/plan/gpu.h"
+#include "core/planner/fit_limit.h"
+#include "core/planner/framework_rules.h"
 #include "core/planner/space.h"
 
 namespace plimsoll {
@@ -24,14 +28,41 @@ std::optional<Candidate> best_of(PlanRequest request) {
     return candidate_of(request, *all, points.front());
 }
 
-bool any_layout(const PlanRequest& request, std::int64_t gpus, std::int64_t batch) {
-    for (const auto& division : divisions(request, gpus, batch)) {
-        if (zero_choices(request, division).empty() || sequence_choices(request, division).empty()) continue;
+/// The first layout of the space that `takes` takes.
+template <class Takes>
+std::optional<Layout> first_layout(const PlanRequest& request, std::int64_t gpus, std::int64_t batch, Takes&& takes) {
+    const auto modes = recompute_choices(request);
+    for (const auto& division : divisions(request, gpus, batch))
         for (const auto& schedule : schedule_choices(request, division))
-            for (const auto micro_batch : micro_batch_choices(request, division, batch))
-                if (schedule_possible(schedule, division.pp, batch / division.dp / micro_batch)) return true;
-    }
-    return false;
+            for (const auto& zero : zero_choices(request, division))
+                for (const bool sequence : sequence_choices(request, division))
+                    for (const auto micro_batch : micro_batch_choices(request, division, batch)) {
+                        if (!schedule_possible(schedule, division.pp, batch / division.dp / micro_batch)) continue;
+                        for (const auto mode : modes) {
+                            const auto layout =
+                                layout_of(request, division, schedule, zero, sequence, micro_batch, batch, mode);
+                            if (takes(layout)) return layout;
+                        }
+                    }
+    return std::nullopt;
+}
+
+bool any_layout(const PlanRequest& request, std::int64_t gpus, std::int64_t batch) {
+    const auto trains = [&](const Layout& layout) {
+        return refusal_of(request.framework, request.plan, layout) == nullptr;
+    };
+    return first_layout(request, gpus, batch, trains).has_value();
+}
+
+/// Why the framework trains none of the layouts that are possible; empty where there is none to begin with.
+std::string refused(const PlanRequest& request, std::int64_t gpus, std::int64_t batch) {
+    std::vector<std::string_view> reasons;
+    (void)first_layout(request, gpus, batch, [&](const Layout& layout) {
+        const char* reason = refusal_of(request.framework, request.plan, layout);
+        if (reason && std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.emplace_back(reason);
+        return false;
+    });
+    return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
 struct Limit {
@@ -79,6 +110,23 @@ public:
             auto changed = request_;
             changed.headroom = 0;
             offer(changed, fmt::format("no {:.0f} % of memory kept free", 100 * request_.headroom));
+        }
+        if (request_.fit_probability > 0) {
+            auto changed = request_;
+            changed.fit_probability = 0;
+            if (offer(changed, ""))
+                result_.relaxations.back().words = fmt::format(
+                    "{:.0f} % chance of fitting instead of {:g} %",
+                    100 * (1 - result_.relaxations.back().candidate->out_of_memory), 100 * request_.fit_probability);
+        }
+        if (request_.host_memory > 0) {
+            auto changed = request_;
+            changed.host_memory = 0;
+            if (offer(changed, ""))
+                result_.relaxations.back().words =
+                    fmt::format("{} of host memory a machine instead of {}",
+                                format_bytes(host_of_machine(*result_.relaxations.back().candidate)),
+                                format_bytes(request_.host_memory));
         }
     }
 
@@ -158,9 +206,24 @@ private:
     PlanResult& result_;
 };
 
+std::string binding_memory(const PlanRequest& request, const Pool& pool, bool host_binds, const PlanResult& result) {
+    const auto layouts = format_count(result.counts.layouts);
+    if (host_binds)
+        return fmt::format("host memory: of {} layouts, those that fit the GPUs offload more than the {} of a machine",
+                           layouts, format_bytes(request.host_memory));
+    const auto least = result.leanest ? result.leanest->peak : 0;
+    auto words = fmt::format("memory: the leanest of {} layouts needs {} a rank, and {} is usable", layouts,
+                             format_bytes(least), format_bytes(pool.usable));
+    if (least > pool.usable || pool.limit == pool.usable) return words;
+    return words + fmt::format(", of which an estimate under {} may take {} to fit with {:g} %{}",
+                               profile_of(request.framework).title, format_bytes(pool.limit),
+                               100 * request.fit_probability,
+                               request.headroom > 0 ? fmt::format(" and {:.0f} % free", 100 * request.headroom) : "");
+}
+
 }  // namespace
 
-void relax(const PlanRequest& request, const std::vector<Pool>& pools, PlanResult& result) {
+void relax(const PlanRequest& request, const std::vector<Pool>& pools, bool host_binds, PlanResult& result) {
     Relaxer relaxer(request, result);
     const auto& pool = pools.back();
     const auto gpus = pool.cluster.world_size();
@@ -168,6 +231,11 @@ void relax(const PlanRequest& request, const std::vector<Pool>& pools, PlanResul
     if (result.counts.layouts == 0) {
         auto free = request;
         free.choices = {};
+        if (const auto why = refused(request, gpus, batch); !why.empty()) {
+            result.binding = fmt::format("{} {}", profile_of(request.framework).title, why);
+            relaxer.lift_limits();
+            return;
+        }
         const bool without_limits = any_layout(free, gpus, batch);
         result.binding =
             without_limits
@@ -180,9 +248,7 @@ void relax(const PlanRequest& request, const std::vector<Pool>& pools, PlanResul
         relaxer.other_batches(gpus);
         return;
     }
-    const auto least = result.leanest ? result.leanest->peak : 0;
-    result.binding = fmt::format("memory: the leanest of {} layouts needs {} a rank, and {} is usable",
-                                 format_count(result.counts.layouts), format_bytes(least), format_bytes(pool.usable));
+    result.binding = binding_memory(request, pool, host_binds, result);
     relaxer.lift_limits();
     relaxer.more_nodes();
     relaxer.larger_gpus();

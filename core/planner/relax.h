@@ -9,6 +9,7 @@ namespace plimsoll {
 /// Fills result.binding and result.relaxations. Tries one change at a time: each choice without its limits, offload,
 /// more nodes, shorter sequences, other batches and GPUs with more memory. Each change gets a search of its own for the
 /// best layout.
-void relax(const PlanRequest& request, const std::vector<Pool>& pools, PlanResult& result);
+/// `host_binds`: a layout fits the GPUs, and the machine's memory does not hold what it offloads.
+void relax(const PlanRequest& request, const std::vector<Pool>& pools, bool host_binds, PlanResult& result);
 
 }  // namespace plimsoll

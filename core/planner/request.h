@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/units.h"
+#include "core/frameworks/framework.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll {
@@ -28,6 +30,9 @@ struct Choices {
     bool operator==(const Choices&) const = default;
 };
 
+/// A layout is offered when at least this share of runs with such an estimate would fit (error_model.h).
+inline constexpr double default_fit_probability = 0.95;
+
 struct PlanRequest {
     /// Model, cluster, numerics, optimizer, data, and the layout settings that no choice names (loss_chunks, split, …).
     Plan plan;
@@ -36,8 +41,13 @@ struct PlanRequest {
     Objective objective = Objective::Time;
     Choices choices;
     bool fewer_gpus = false;  ///< also plan for fewer GPUs than there are (fewest-gpus and cost always do)
-    double headroom = 0;      ///< share of the usable memory to keep free
-    double tokens = 0;        ///< budget for time and GPU-hours; 0: none
+    /// Whose memory decides what fits, and whose own limits (framework_rules.h) shape the space. Step times are
+    /// Plimsoll's estimate under each.
+    Framework framework = Framework::Plimsoll;
+    double fit_probability = default_fit_probability;  ///< least chance that a layout does not run out of memory
+    Bytes host_memory = 0;                             ///< of a machine, for what is offloaded; 0: no limit
+    double headroom = 0;                               ///< share of the usable memory to keep free
+    double tokens = 0;                                 ///< budget for time and GPU-hours; 0: none
     double price_per_gpu_hour = 0;
     std::size_t keep = 100;  ///< ranked layouts to give
     int threads = 0;         ///< 0: as many as there are cores

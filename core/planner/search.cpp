@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
-#include "core/estimate/peak_counter.h"
+#include "core/planner/fit_limit.h"
+#include "core/planner/framework_rules.h"
+#include "core/planner/memory_counter.h"
 #include "core/planner/space.h"
 #include "core/step_time/step_timer.h"
 
@@ -35,6 +38,7 @@ struct Shared {
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
     Found found;
+    bool any_fits = false;
     Clock::time_point start = Clock::now();
 
     bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
@@ -42,8 +46,9 @@ struct Shared {
 
 /// One thread's tools for one pool.
 struct Tools {
-    Tools(const Plan& plan, const Hardware& hardware) : peaks(plan), times(plan, hardware) {}
-    PeakCounter peaks;
+    Tools(Framework framework, const Plan& plan, const Hardware& hardware)
+        : peaks(framework, plan), times(plan, hardware) {}
+    MemoryCounter peaks;
     StepTimer times;
 };
 
@@ -60,7 +65,7 @@ public:
           request_(shared.request),
           batch_(global_batch_of(shared.request)),
           recompute_(recompute_choices(shared.request)),
-          own_{Ranking(request_.objective, request_.keep), {}, {}, {}} {}
+          own_{Ranking(request_.objective, request_.keep), {}, {}, false, {}} {}
 
     void run() {
         for (;;) {
@@ -69,7 +74,7 @@ public:
             const auto& work = shared_.work[at];
             auto& tools = tools_[work.pool];
             const auto& pool = shared_.pools[work.pool];
-            if (!tools) tools = std::make_unique<Tools>(plan_on(request_, pool), pool.hardware);
+            if (!tools) tools = std::make_unique<Tools>(request_.framework, plan_on(request_, pool), pool.hardware);
             divide(work, pool, *tools);
             hand_over(false);
         }
@@ -108,6 +113,8 @@ private:
         return shapes;
     }
 
+    bool trains(const Layout& layout) const { return refusal_of(request_.framework, request_.plan, layout) == nullptr; }
+
     void divide(const Work& work, const Pool& pool, Tools& tools) {
         const auto shapes = shapes_of(work.division, tools);
         const auto zeros = zero_choices(request_, work.division);
@@ -116,23 +123,26 @@ private:
             for (const auto& zero : zeros) {
                 if (shared_.cancelled()) return;
                 auto layout = layout_of(request_, work.division, schedule, zero, false, 1, batch_, Recompute::None);
-                const Bytes states = tools.peaks.states(layout);
+                std::optional<Bytes> counted;
                 for (const auto& shape : shapes) {
                     if (!schedule_possible(schedule, work.division.pp, shape.accumulation)) continue;
+                    set(layout, shape);
+                    if (!trains(layout)) continue;
+                    if (!counted) counted = tools.peaks.states(layout);
+                    const Bytes states = *counted;
                     ++own_.counts.layouts;
                     const bool hopeful = !hopeless(work, shape.at_least, states);
                     // As long as nothing fits, the leanest layout is wanted.
-                    if (!hopeful || (states > pool.usable && (any_fits() || leaner_known(states)))) {
+                    if (!hopeful || (states > pool.limit && (any_fits() || leaner_known(states)))) {
                         ++own_.counts.pruned;
                         continue;
                     }
-                    set(layout, shape);
                     evaluate(work, pool, layout, shape, states, tools);
                 }
             }
     }
 
-    bool any_fits() const { return own_.counts.fitting + known_fitting_ > 0; }
+    bool any_fits() const { return any_fits_; }
     bool leaner_known(Bytes peak) const { return own_.leanest && own_.leanest->peak <= peak; }
 
     /// Whether every layout with at least that time and memory can neither be ranked nor lie on the front.
@@ -144,7 +154,7 @@ private:
     void evaluate(const Work& work, const Pool& pool, const Layout& layout, const Shape& shape, Bytes states,
                   Tools& tools) {
         const Bytes at_least = std::max(states, tools.peaks.at_least(layout));
-        const bool too_much = at_least > pool.usable && (any_fits() || leaner_known(at_least));
+        const bool too_much = at_least > pool.limit && (any_fits() || leaner_known(at_least));
         if (too_much || hopeless(work, shape.at_least, at_least)) {
             ++own_.counts.pruned;
             return;
@@ -156,12 +166,16 @@ private:
         }
         ++own_.counts.evaluated;
         const auto gpus = work.division.gpus;
-        const Bytes peak = tools.peaks.fullest(layout, pool.usable);
-        if (peak > pool.usable) {
+        const Bytes peak = tools.peaks.fullest(layout, pool.limit);
+        if (peak > pool.limit) {
             if (!any_fits() && !leaner_known(peak)) lean(work, layout, step, tools);
             return;
         }
-        ++own_.counts.fitting;
+        if (request_.host_memory > 0 && !host_holds(request_, part_of(pool.cluster, gpus), tools.peaks.host(layout))) {
+            own_.host_binds = true;
+            return;
+        }
+        any_fits_ = true;
         const bool ranked = own_.ranking.wants(rank_key(request_.objective, gpus, step, peak));
         if (!ranked && own_.front.beaten(gpus, step, peak)) return;
         const LayoutPoint point{layout, gpus, work.pool, step, peak};
@@ -172,7 +186,8 @@ private:
     /// Keeps the leanest layout that does not fit, which is the answer when nothing fits.
     void lean(const Work& work, const Layout& layout, Seconds step, Tools& tools) {
         const Bytes peak = tools.peaks.fullest(layout);
-        if (!leaner_known(peak)) own_.leanest = LayoutPoint{layout, work.division.gpus, work.pool, step, peak};
+        if (peak < std::numeric_limits<Bytes>::max() && !leaner_known(peak))
+            own_.leanest = LayoutPoint{layout, work.division.gpus, work.pool, step, peak};
     }
 
     /// Merges this thread's results into the shared ones, at most ten times a second.
@@ -185,15 +200,16 @@ private:
         all.ranking.add(own_.ranking);
         all.front.add(own_.front);
         if (own_.leanest && (!all.leanest || own_.leanest->peak < all.leanest->peak)) all.leanest = own_.leanest;
+        all.host_binds = all.host_binds || own_.host_binds;
+        shared_.any_fits = shared_.any_fits || any_fits_;
         all.counts.layouts += own_.counts.layouts;
         all.counts.evaluated += own_.counts.evaluated;
         all.counts.pruned += own_.counts.pruned;
-        all.counts.fitting += own_.counts.fitting;
         all.counts.seconds = now;
         // The results of all threads rule out more than those of one.
         own_ = all;
         own_.counts = {};
-        known_fitting_ = all.counts.fitting;
+        any_fits_ = shared_.any_fits;
     }
 
     Shared& shared_;
@@ -203,7 +219,7 @@ private:
     Found own_;
     std::map<std::size_t, std::unique_ptr<Tools>> tools_;
     Seconds handed_ = 0;
-    std::int64_t known_fitting_ = 0;  ///< layouts of all threads that fit, as last merged
+    bool any_fits_ = false;  ///< a layout fits, of this thread or, as last merged, of another
 };
 
 std::vector<Work> work_of(const PlanRequest& request, const std::vector<Pool>& pools) {
@@ -240,7 +256,7 @@ std::vector<Work> work_of(const PlanRequest& request, const std::vector<Pool>& p
 
 Found search(const PlanRequest& request, const std::vector<Pool>& pools, const SearchProgress& progress,
              const std::atomic<bool>* cancel) {
-    Shared shared{request, pools, {}, cancel, {}, {}, {Ranking(request.objective, request.keep), {}, {}, {}}};
+    Shared shared{request, pools, {}, cancel, {}, {}, {Ranking(request.objective, request.keep), {}, {}, false, {}}};
     shared.work = work_of(request, pools);
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     const int wanted = request.threads > 0 ? request.threads : cores;

@@ -16,7 +16,8 @@ namespace plimsoll {
 struct Pool {
     Cluster cluster;
     Hardware hardware;
-    Bytes usable = 0;   ///< usable memory of a rank, less the request's headroom
+    Bytes usable = 0;   ///< memory of a rank
+    Bytes limit = 0;    ///< the largest peak that fits: fit_limit()
     std::string words;  ///< empty: the plan's own cluster
 };
 Result<std::vector<Pool>> pools(const PlanRequest& request);
@@ -28,6 +29,7 @@ struct Found {
     Ranking ranking;
     Front front;
     std::optional<LayoutPoint> leanest;  ///< the leanest layout that does not fit
+    bool host_binds = false;             ///< a layout was left out for its host memory alone
     SearchCounts counts;
 };
 

@@ -7,6 +7,7 @@
 #include "core/plan/adapter.h"
 #include "core/plan/recompute_rules.h"
 #include "core/plan/schedule_kind.h"
+#include "core/planner/framework_rules.h"
 #include "core/schedule/schedule.h"
 
 namespace plimsoll {
@@ -38,6 +39,13 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 
 std::int64_t global_batch_of(const PlanRequest& request) {
     return request.global_batch > 0 ? request.global_batch : request.plan.layout.global_batch();
+}
+
+Cluster part_of(Cluster cluster, std::int64_t gpus) {
+    if (gpus >= cluster.world_size()) return cluster;
+    cluster.gpus_per_node = std::min(gpus, cluster.gpus_per_node);
+    cluster.nodes = gpus / cluster.gpus_per_node;
+    return cluster;
 }
 
 std::vector<std::int64_t> gpu_counts(const Cluster& cluster, bool fewer) {
@@ -175,6 +183,9 @@ Layout layout_of(const PlanRequest& request, const Division& division, const Sch
 std::vector<Layout> all_layouts(const PlanRequest& request, std::int64_t gpus) {
     const auto batch = global_batch_of(request);
     std::vector<Layout> all;
+    const auto add = [&](const Layout& layout) {
+        if (!refusal_of(request.framework, request.plan, layout)) all.push_back(layout);
+    };
     for (const auto& division : divisions(request, gpus, batch))
         for (const auto& schedule : schedule_choices(request, division))
             for (const auto& zero : zero_choices(request, division))
@@ -182,8 +193,8 @@ std::vector<Layout> all_layouts(const PlanRequest& request, std::int64_t gpus) {
                     for (const auto micro_batch : micro_batch_choices(request, division, batch))
                         if (schedule_possible(schedule, division.pp, batch / division.dp / micro_batch))
                             for (const auto recompute : recompute_choices(request))
-                                all.push_back(layout_of(request, division, schedule, zero, sequence, micro_batch, batch,
-                                                        recompute));
+                                add(layout_of(request, division, schedule, zero, sequence, micro_batch, batch,
+                                              recompute));
     return all;
 }
 

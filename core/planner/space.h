@@ -25,6 +25,9 @@ struct ZeroChoice {
     Offload offload = Offload::None;
 };
 
+/// The cluster's first `gpus` GPUs.
+Cluster part_of(Cluster cluster, std::int64_t gpus);
+
 /// Numbers of GPUs to plan for: all of the cluster's; with `fewer` also 1, 2, 4, … of a node, then 1 to 16 nodes and
 /// powers of two of them. Ascending.
 std::vector<std::int64_t> gpu_counts(const Cluster& cluster, bool fewer);
@@ -45,7 +48,8 @@ std::vector<Recompute> recompute_choices(const PlanRequest& request);
 /// Whether the schedule can run so many micro-batches on so many ranks.
 bool schedule_possible(const ScheduleChoice& choice, std::int64_t pp, std::int64_t micro_batches);
 
-/// Every layout of the space, in the search's order, for tests and small clusters.
+/// Every layout of the space that the request's framework can train, in the search's order, for tests and small
+/// clusters.
 std::vector<Layout> all_layouts(const PlanRequest& request, std::int64_t gpus);
 
 /// The plan's layout with the values of the division and the choices.

@@ -5,6 +5,8 @@
 
 #include "core/plan/adapter.h"
 #include "core/plan/gpu.h"
+#include "core/plan/machine.h"
+#include "core/plan/parameters.h"
 #include "core/plan/recompute_rules.h"
 
 namespace plimsoll {
@@ -156,16 +158,28 @@ void List::dtypes() {
 }
 
 void List::adapters() {
-    // Of a model that begins from a checkpoint: one from scratch has nothing to adapt.
-    if (adapts(plan_) || plan_.model.weights.empty() || layer_matrices(plan_.model).empty()) return;
-    if (layout_.recompute == Recompute::Mlp || layout_.offload_parameters != Offload::None) return;
+    // Of a model that begins from a checkpoint: one from scratch has nothing to adapt. On a GPU that cannot hold the
+    // model's states nobody trains from scratch.
+    if (adapts(plan_) || layer_matrices(plan_.model).empty()) return;
+    if (plan_.model.weights.empty() && !asks_for_adapters(plan_)) return;
+    if (layout_.offload_parameters != Offload::None) return;
     std::vector<std::string> settings{"adapter.rank=16"};
     if (layout_.zero_stage > 2) settings.emplace_back("layout.zero_stage=2");
-    add_inexact(
-        "Adapters in place of all weights", std::move(settings),
-        "gradients, masters and moments of the adapters alone, and no input kept for a matrix without one; what "
-        "is learnt is of rank 16 a matrix",
-        "LoRA (Hu et al. 2021)");
+    const auto reason = fmt::format(
+        "gradients, masters and moments of the adapters alone, and no input kept for a matrix without one; what is "
+        "learnt is of rank 16 a matrix{}",
+        plan_.model.weights.empty() ? ", on top of a trained model: name its folder in model.weights" : "");
+    const auto lora = "LoRA (Hu et al. 2021)";
+    const auto add_adapters = [&](std::string name, std::vector<std::string> set, std::string why) {
+        add_inexact(std::move(name), std::move(set), std::move(why), lora);
+        all.back().adapters = true;
+    };
+    if (layout_.recompute != Recompute::Mlp) add_adapters("LoRA (rank 16)", settings, reason);
+    if (layout_.recompute == Recompute::Full && layout_.recompute_every == 1) return;
+    settings.emplace_back("layout.recompute=full");
+    settings.emplace_back("layout.recompute_every=1");
+    add_adapters("LoRA (rank 16), every layer recomputed", std::move(settings),
+                 reason + "; each layer keeps its input only");
 }
 
 void List::parallelism() {
@@ -198,6 +212,14 @@ void List::parallelism() {
 }
 
 }  // namespace
+
+bool asks_for_adapters(const Plan& plan) {
+    if (adapts(plan) || plan.cluster.on_cpu() || plan.cluster.world_size() != 1) return false;
+    const auto usable = usable_bytes(plan.cluster);
+    constexpr double state_bytes = 16;  // ZeRO (Rajbhandari et al. 2020), section 3.1
+    return usable &&
+           state_bytes * static_cast<double>(count_parameters(plan.model).total) > static_cast<double>(*usable);
+}
 
 std::vector<PlanChange> candidates(const Plan& plan) {
     List list(plan);

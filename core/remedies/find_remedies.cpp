@@ -22,6 +22,12 @@ constexpr Bytes most_host = 4096 * GiB;
 /// Time lost that counts as none, in turns: a small one seeks cheap changes, a large one few and large ones.
 constexpr std::array tolerances{0.001, 0.02, 0.3};
 
+/// The changes that a set may hold.
+enum class Allowed { Exact, ExactAndAdapters, All };
+bool allows(Allowed allowed, const PlanChange& change) {
+    return change.exact || allowed == Allowed::All || (allowed == Allowed::ExactAndAdapters && change.adapters);
+}
+
 /// A changed plan with what it takes.
 struct Tried {
     Plan plan;
@@ -50,8 +56,8 @@ public:
     bool fits(const Tried& tried) const { return tried.total <= usable_; }
 
     std::optional<Tried> change(const Tried& from, const PlanChange& candidate);
-    std::vector<Tried> changes(const Tried& from, bool exact_only);
-    std::optional<Tried> cheapest(const std::vector<Tried>& singles, bool exact_only);
+    std::vector<Tried> changes(const Tried& from, Allowed allowed);
+    std::optional<Tried> cheapest(const std::vector<Tried>& singles, Allowed allowed);
 
 private:
     /// Nothing where the GPU is not known: then no change costs time.
@@ -67,7 +73,7 @@ private:
         if (fits(tried) && (!best || price(tried) < price(*best))) best = tried;
     }
     std::optional<Tried> replayed(const std::vector<PlanChange>& steps);
-    void descend(double tolerance, bool exact_only, const std::vector<Tried>& first, std::optional<Tried>& best);
+    void descend(double tolerance, Allowed allowed, const std::vector<Tried>& first, std::optional<Tried>& best);
     void thin_out(std::optional<Tried>& best);
 
     const Plan& plan_;
@@ -90,20 +96,20 @@ std::optional<Tried> Search::change(const Tried& from, const PlanChange& candida
     return tried;
 }
 
-std::vector<Tried> Search::changes(const Tried& from, bool exact_only) {
+std::vector<Tried> Search::changes(const Tried& from, Allowed allowed) {
     std::vector<Tried> all;
     for (const PlanChange& candidate : candidates(from.plan)) {
-        if (exact_only && !candidate.exact) continue;
+        if (!allows(allowed, candidate)) continue;
         if (auto tried = change(from, candidate); tried && tried->total < from.total) all.push_back(std::move(*tried));
     }
     return all;
 }
 
 /// Takes the change with the most bytes for the time, again and again.
-void Search::descend(double tolerance, bool exact_only, const std::vector<Tried>& first, std::optional<Tried>& best) {
+void Search::descend(double tolerance, Allowed allowed, const std::vector<Tried>& first, std::optional<Tried>& best) {
     Tried at = base_;
     for (std::size_t step = 0; step < most_steps; ++step) {
-        const auto next = step == 0 ? first : changes(at, exact_only);
+        const auto next = step == 0 ? first : changes(at, allowed);
         const Tried* most = nullptr;
         double most_gain = 0;
         for (const Tried& tried : next) {
@@ -143,17 +149,23 @@ void Search::thin_out(std::optional<Tried>& best) {
     }
 }
 
-std::optional<Tried> Search::cheapest(const std::vector<Tried>& singles, bool exact_only) {
+std::optional<Tried> Search::cheapest(const std::vector<Tried>& singles, Allowed allowed) {
     std::optional<Tried> best;
     std::vector<Tried> first;
     for (const Tried& single : singles)
-        if (single.steps.front().exact || !exact_only) first.push_back(single);
-    for (const double tolerance : tolerances) descend(tolerance, exact_only, first, best);
+        if (allows(allowed, single.steps.front())) first.push_back(single);
+    for (const double tolerance : tolerances) descend(tolerance, allowed, first, best);
     thin_out(best);
     return best;
 }
 
 std::string key_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
+
+std::vector<std::string> keys_of(const Remedy& remedy) {
+    std::vector<std::string> keys;
+    for (const std::string& setting : remedy.settings) keys.push_back(key_of(setting));
+    return keys;
+}
 
 /// The part of a step whose time changes most.
 std::string time_words(const StepTime& before, const StepTime& after) {
@@ -178,6 +190,7 @@ Remedy remedy_of(const Search& search, const Tried& tried) {
     for (std::size_t i = 0; i < tried.steps.size(); ++i) {
         const PlanChange& step = tried.steps[i];
         remedy.exact = remedy.exact && step.exact;
+        remedy.adapters = remedy.adapters || step.adapters;
         // A later change may set all that this one set.
         std::vector<std::string> last;
         for (const std::string& setting : step.settings) {
@@ -205,6 +218,13 @@ double worth(const Remedy& remedy) {
     return static_cast<double>(remedy.saves) / (std::max(remedy.slowdown, 0.0) + 0.01);
 }
 
+/// A change that costs no less than an earlier one of the same keys and saves as much says nothing new.
+bool is_repeated(const Remedy& remedy, const std::vector<Remedy>& earlier) {
+    return std::any_of(earlier.begin(), earlier.end(), [&](const Remedy& other) {
+        return other.saves == remedy.saves && other.slowdown <= remedy.slowdown && keys_of(other) == keys_of(remedy);
+    });
+}
+
 bool comes_first(const Remedy& a, const Remedy& b) {
     if (a.fits != b.fits) return a.fits;
     return a.fits ? a.slowdown < b.slowdown : worth(a) > worth(b);
@@ -216,12 +236,14 @@ Remedies find_remedies(const Plan& plan, const MemoryEstimate& estimate) {
     Search search(plan, estimate);
     Remedies all;
     all.why = why_words(plan, estimate);
-    const auto singles = search.changes(search.base(), false);
-    for (const Tried& tried : singles) all.changes.push_back(remedy_of(search, tried));
+    const auto singles = search.changes(search.base(), Allowed::All);
+    for (const Tried& tried : singles)
+        if (Remedy remedy = remedy_of(search, tried); !is_repeated(remedy, all.changes))
+            all.changes.push_back(std::move(remedy));
     std::stable_sort(all.changes.begin(), all.changes.end(), comes_first);
     if (!estimate.fits()) {
-        auto set = search.cheapest(singles, true);
-        if (!set) set = search.cheapest(singles, false);
+        auto set = search.cheapest(singles, asks_for_adapters(plan) ? Allowed::ExactAndAdapters : Allowed::Exact);
+        if (!set) set = search.cheapest(singles, Allowed::All);
         if (set) all.set = remedy_of(search, *set);
     }
     all.least = search.least();

@@ -25,6 +25,7 @@ struct Remedy {
     double slowdown = 0;                ///< of a step's time by StepTimer: 0.33 is a third more, below 0 is faster
     bool fits = false;                  ///< whether the changed plan fits
     bool exact = true;                  ///< the training's arithmetic stays; false: rounding changes
+    bool adapters = false;              ///< trains adapters in place of the weights (then not exact either)
     std::string reason;                 ///< where the memory and the time come from
     std::string source;
 };
@@ -32,7 +33,9 @@ struct Remedy {
 struct Remedies {
     std::string why;              ///< sentences: the memory needed, what dominates it and what that consists of
     std::vector<Remedy> changes;  ///< changes that fit first, least time lost first; then most bytes for the time
-    std::optional<Remedy> set;    ///< for a plan that does not fit: the cheapest set found with which it fits
+    /// For a plan that does not fit: the cheapest set found with which it fits. On a single GPU that cannot hold the
+    /// model's states it may take adapters, elsewhere only where no exact set is found.
+    std::optional<Remedy> set;
     Bytes least = 0;  ///< the fullest rank with everything the search tried: no set of these changes needs less
 };
 

@@ -10,8 +10,8 @@ namespace {
 Json in_json(const Remedy& remedy) {
     Json json{{"name", remedy.name},         {"settings", remedy.settings}, {"saves_bytes", remedy.saves},
               {"total_bytes", remedy.total}, {"host_bytes", remedy.host},   {"slowdown", remedy.slowdown},
-              {"fits", remedy.fits},         {"exact", remedy.exact},       {"reason", remedy.reason},
-              {"source", remedy.source}};
+              {"fits", remedy.fits},         {"exact", remedy.exact},       {"adapters", remedy.adapters},
+              {"reason", remedy.reason},     {"source", remedy.source}};
     if (!remedy.parts.empty()) json["parts"] = remedy.parts;
     return json;
 }

@@ -74,13 +74,12 @@ def step_time_html(step):
 def search_html(search):
     if len(search) == 0:
         return f"<p>{escape(search.binding)}</p>"
-    caption = f"{format_count(search.fitting)} of {format_count(search.layouts)} layouts fit"
-    if len(search) > SHOWN_ROWS:
-        caption += f"; the best {SHOWN_ROWS} of {len(search)} ranked"
-    head = ("layout", "GPUs", "peak", "step", "tokens/s", "MFU", "on the front")
-    rows = [(row.words, f"{row.gpus} x {row.gpu}", format_bytes(row.peak_bytes), format_seconds(row.step_seconds),
-             format_count(round(row.tokens_per_second)), f"{100 * row.mfu:.1f} %", "yes" if row.on_front else "")
-            for row in search.rows[:SHOWN_ROWS]]
+    caption = f"The best {min(SHOWN_ROWS, len(search))} of {format_count(search.layouts)} layouts under {search.framework}"
+    head = ("layout", "GPUs", "peak", "OOM risk", "host a rank", "step", "tokens/s", "MFU", "on the front")
+    rows = [(row.words, f"{row.gpus} x {row.gpu}", format_bytes(row.peak_bytes),
+             f"{100 * row.out_of_memory_probability:.1f} %", format_bytes(row.host_bytes) if row.host_bytes else "",
+             format_seconds(row.step_seconds), format_count(round(row.tokens_per_second)), f"{100 * row.mfu:.1f} %",
+             "yes" if row.on_front else "") for row in search.rows[:SHOWN_ROWS]]
     return _table(caption, head, rows) + "".join(f"<p>{escape(note)}</p>" for note in search.notes)
 
 

@@ -125,7 +125,8 @@ TEST_F(BadInputTest, CountsOutOfRangeAreRefusedAndNotTakenForDefaults) {
         expect_refused({"train", "--ranks", ranks, "--run", path("run")}, std::string("--ranks is ") + ranks);
     }
     expect_refused({"train", "--steps", "-1", "--run", path("run")}, "--steps is -1");
-    EXPECT_EQ(plimsoll({"estimate", "llama-7b", "--gpus", "1048576"}).code, 0);
+    EXPECT_EQ(plimsoll({"estimate", "llama-7b", "--gpus", "1048576", "--set", "layout.accumulation=1"}).code, 0);
+    expect_refused({"estimate", "llama-7b", "--gpus", "12"}, "take 8 or 16 GPUs, or a global batch of 252 or 264");
 }
 
 TEST_F(BadInputTest, WhatIsQuotedStaysOnOneLineAndOnTheScreen) {

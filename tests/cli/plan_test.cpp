@@ -64,11 +64,45 @@ TEST_F(PlanCommandTest, LimitsAreKept) {
 TEST_F(PlanCommandTest, NothingFitsSaysWhatBindsAndTheWayOut) {
     const auto best = folder / "best.json";
     const Output output = plimsoll({"plan", "llama-2-70b", "--gpu", "RTX 4090", "--gpus", "2"});
-    EXPECT_EQ(output.code, 2);
-    EXPECT_THAT(output.out, HasSubstr("no layout: memory: the leanest of"));
+    EXPECT_EQ(output.code, 1);
+    EXPECT_THAT(output.err, HasSubstr("no layout fits: memory: the leanest of"));
     EXPECT_THAT(output.out, HasSubstr("GPUs instead of 2"));
-    refused({"plan", "llama-2-70b", "--gpu", "RTX 4090", "--gpus", "2", "-o", best.string()}, "nothing is written");
+    const Output written =
+        plimsoll({"plan", "llama-2-70b", "--gpu", "RTX 4090", "--gpus", "2", "--json", "-o", best.string()});
+    EXPECT_EQ(written.code, 1);
+    EXPECT_THAT(written.err, HasSubstr(best.string() + " is not written"));
+    EXPECT_TRUE(Json::parse(written.out)["ranked"].empty());
     EXPECT_FALSE(std::filesystem::exists(best));
+}
+
+TEST_F(PlanCommandTest, RiskAndHostMemoryStandInEachRow) {
+    const std::vector<std::string> call{"plan", "llama-3-70b", "--gpus", "8", "--show", "4"};
+    const Output text = plimsoll(call);
+    EXPECT_EQ(text.code, 0) << text.err;
+    for (const char* part :
+         {" OOM ", " host ", "optimizer on host", "fits with 95 %", "OOM: chance to run out of memory"})
+        EXPECT_THAT(text.out, HasSubstr(part));
+    for (const char* framework : {"plimsoll", "megatron"}) {
+        auto with = call;
+        with.insert(with.end(), {"--json", "--fit-probability", "90", "--framework", framework});
+        const Output answer = plimsoll(with);
+        const Json json = Json::parse(answer.out);
+        EXPECT_EQ(answer.code, json["ranked"].empty() ? 1 : 0);
+        EXPECT_EQ(json["framework"], framework);
+        for (const auto& row : json["ranked"]) {
+            EXPECT_LE(row["out_of_memory_probability"], 0.1);
+            EXPECT_GE(row["host_bytes"], 0);
+        }
+    }
+    auto small = call;
+    small.insert(small.end(), {"--host-memory", "512"});
+    const Output none = plimsoll(small);
+    EXPECT_EQ(none.code, 1);
+    EXPECT_THAT(none.err, HasSubstr("no layout fits: host memory: "));
+    const Output help = plimsoll({"plan", "--help"});
+    EXPECT_THAT(help.out, HasSubstr("left out: all"));
+    EXPECT_THAT(help.out, Not(HasSubstr("none: all")));
+    EXPECT_THAT(help.out, HasSubstr("1 none does"));
 }
 
 TEST_F(PlanCommandTest, UnequalGpusArePlannedFor) {
@@ -89,6 +123,11 @@ TEST_F(PlanCommandTest, BadInputIsRefusedWithTheCure) {
     refused({"plan", "llama-7b", "--gpus", "8", "--objective", "joy"}, "--objective");
     refused({"plan", "llama-7b", "--gpus", "8", "--and", "H100"}, "NAME:GPUS");
     refused({"plan", "llama-7b", "--gpus", "8", "--headroom", "100"}, "--headroom");
+    refused({"plan", "llama-7b", "--gpus", "8", "--fit-probability", "0.95"}, "write 95 for 95 %");
+    refused({"plan", "llama-7b", "--gpus", "8", "--fit-probability", "100"}, "--fit-probability");
+    refused({"plan", "llama-7b", "--gpus", "8", "--framework", "megatrom"}, "--framework");
+    refused({"plan", "llama-7b", "--gpus", "8", "--host-memory", "-1"}, "--host-memory");
+    refused({"plan", "t5-11b", "--gpus", "8", "--framework", "torchtitan"}, "no encoder-decoder");
     refused({"plan", "llama-7b", "--gpus", "8", "--set", "layout.tpp=2"}, "layout.tpp");
     refused({"plan", "gpt2", "--gpus", "8", "--seq", "4096"}, "learned positions");
 }

@@ -56,7 +56,7 @@ struct Script {
             requests.push_back(request);
         }
         PlanResult result;
-        result.counts = {1'149'728, 310'222, 839'506, 12'044, 0.8, 2};
+        result.counts = {1'149'728, 310'222, 839'506, 0.8, 2};
         if (nothing) {
             result.binding = "the usable memory of a card";
             result.relaxations = {{"128 GPUs instead of 64", {"cluster.nodes=16", "layout.dp=16"}, std::nullopt}};
@@ -230,6 +230,30 @@ TEST_F(PlannerTest, AnEditEndsTheSearchAndOldRowsAreMarked) {
     script_.held = false;
     ASSERT_TRUE(settled());
     EXPECT_EQ(script_.last().plan.data.sequence_length, 2048);
+}
+
+TEST_F(PlannerTest, TheSearchIsForTheFrameworkOfTheWaterline) {
+    open();
+    EXPECT_EQ(script_.last().framework, Framework::Plimsoll);
+    EXPECT_DOUBLE_EQ(script_.last().fit_probability, 0.95);
+    window_->plan()->setFramework(Framework::Megatron);
+    EXPECT_TRUE(page_->model()->isStale());
+    ASSERT_TRUE(settled());
+    EXPECT_EQ(script_.last().framework, Framework::Megatron);
+    QLineEdit* host = page_->form()->field(PlannerField::HostMemory);
+    host->selectAll();
+    QTest::keyClicks(host, QStringLiteral("512"));
+    ASSERT_TRUE(settled());
+    EXPECT_EQ(script_.last().host_memory, 512 * GiB);
+    QLineEdit* chance = page_->form()->field(PlannerField::FitProbability);
+    chance->selectAll();
+    QTest::keyClicks(chance, QStringLiteral("0.9"));
+    EXPECT_TRUE(page_->form()->problem(PlannerField::FitProbability).contains(QStringLiteral("1 to 99.9 %")));
+    chance->selectAll();
+    QTest::keyClicks(chance, QStringLiteral("80"));
+    ASSERT_TRUE(settled());
+    EXPECT_DOUBLE_EQ(script_.last().fit_probability, 0.8);
+    window_->plan()->setFramework(Framework::Plimsoll);
 }
 
 TEST_F(PlannerTest, WhereNothingFitsOneClickRelaxes) {

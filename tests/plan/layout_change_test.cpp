@@ -55,6 +55,28 @@ TEST(WithGpus, DataParallelismTakesWhatTheModelLeaves) {
     EXPECT_THAT(with_gpus(plan, 6, notes).error().message, HasSubstr("a multiple of 4"));
 }
 
+TEST(WithGpus, TheGlobalBatchStaysOrTheNearestAreNamed) {
+    std::vector<std::string> notes;
+    // LLaMA-7B's starting plan: 4 x 1 x 64.
+    for (const std::int64_t gpus : {1, 2, 8, 16, 32, 64, 128, 256})
+        EXPECT_EQ(with_gpus(plan_of(4, 1, 64), gpus, notes)->layout.global_batch(), 256) << gpus;
+    const auto twelve = with_gpus(plan_of(4, 1, 64), 12, notes);
+    ASSERT_FALSE(twelve);
+    EXPECT_THAT(
+        twelve.error().message,
+        HasSubstr("the global batch of 256 sequences does not divide among 12 data-parallel ranks: take 8 or 16 "
+                  "GPUs, or a global batch of 252 or 264 (layout.micro_batch=1 layout.accumulation=21 or 22)"));
+    EXPECT_THAT(with_gpus(plan_of(4, 1, 64), 3, notes).error().message, HasSubstr("take 2 or 4 GPUs"));
+    EXPECT_THAT(with_gpus(plan_of(4, 1, 64), 4096, notes).error().message,
+                HasSubstr("take 256 GPUs, or a global batch of 4,096 (layout.micro_batch=1 layout.accumulation=1)"));
+    const auto follows = with_gpus(plan_of(4, 1, 64), 12, notes, GlobalBatch::Follows);
+    ASSERT_TRUE(follows);
+    EXPECT_EQ(follows->layout.dp, 12);
+    EXPECT_EQ(follows->layout.accumulation, 64) << "it is set afterwards";
+    EXPECT_TRUE(sets_global_batch("layout.accumulation"));
+    EXPECT_FALSE(sets_global_batch("layout.tp"));
+}
+
 TEST(WithGpus, MachinesAreFilledEvenly) {
     for (const auto& [gpus, per_node, nodes] :
          {std::tuple{1, 1, 1}, {6, 6, 1}, {8, 8, 1}, {12, 6, 2}, {16, 8, 2}, {64, 8, 8}}) {

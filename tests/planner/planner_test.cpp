@@ -3,12 +3,18 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "core/estimate/estimate_json.h"
-#include "core/estimate/peak_counter.h"
+#include "core/frameworks/error_model.h"
+#include "core/frameworks/estimate_under.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/machine.h"
+#include "core/planner/fit_limit.h"
+#include "core/planner/framework_rules.h"
 #include "core/planner/front.h"
 #include "core/planner/layout_text.h"
+#include "core/planner/memory_counter.h"
 #include "core/planner/neighbours.h"
 #include "core/planner/planner_json.h"
 #include "core/planner/recommendations.h"
@@ -24,7 +30,19 @@ struct BruteForce {
     std::int64_t layouts = 0, fitting = 0;
 };
 
-/// Everything evaluated the slow way: estimate_memory and step_time of each whole plan.
+/// Whether a layout is offered, by its whole estimate: the probability itself in place of a limit of bytes.
+bool fits(const PlanRequest& request, const Plan& plan, const MemoryEstimate& estimate) {
+    const auto memory = static_cast<Bytes>((1 - request.headroom) * static_cast<double>(estimate.usable));
+    const auto peak = estimate.fullest().total();
+    if (peak > memory) return false;
+    if (out_of_memory_probability(request.framework, peak, memory, !plan.cluster.on_cpu()) >
+        1 - request.fit_probability)
+        return false;
+    const auto on_machine = std::min(plan.cluster.gpus_per_node, plan.cluster.world_size());
+    return request.host_memory == 0 || estimate.host * on_machine <= request.host_memory;
+}
+
+/// Everything evaluated the slow way: estimate_under and step_time of each whole plan.
 BruteForce brute_force(const PlanRequest& request, bool fewer = false) {
     BruteForce all{Ranking(request.objective, request.keep), {}};
     for (const auto gpus : gpu_counts(request.plan.cluster, fewer))
@@ -36,12 +54,12 @@ BruteForce brute_force(const PlanRequest& request, bool fewer = false) {
             c.cluster.nodes = gpus / c.cluster.gpus_per_node;
             c.layout = layout;
             const auto plan = plan_of(request, c);
-            const auto estimate = estimated(plan);
-            if (!estimate.fits()) continue;
+            const auto estimate = estimate_under(request.framework, plan);
+            if (!estimate || !fits(request, plan, *estimate)) continue;
             ++all.fitting;
             auto hardware = *hardware_of(request.plan.cluster, plan.numerics.dtype);
             const auto report = step_time(plan, hardware, false);
-            const LayoutPoint point{layout, gpus, 0, report->time.total(), estimate.fullest().total()};
+            const LayoutPoint point{layout, gpus, 0, report->time.total(), estimate->fullest().total()};
             all.ranking.add(point);
             all.front.add(point);
         }
@@ -58,14 +76,25 @@ void expect_same(const std::vector<Candidate>& found, const std::vector<LayoutPo
     }
 }
 
-using Given = std::tuple<const char*, int, int, const char*, Objective>;
+struct Given {
+    const char* preset;
+    int gpus, batch;
+    const char* gpu;
+    Objective objective;
+    Framework framework = Framework::Plimsoll;
+    double probability = default_fit_probability;
+    Bytes host = 0;
+};
 class PlannerOf : public testing::TestWithParam<Given> {};
 
 TEST_P(PlannerOf, FindsWhatBruteForceFinds) {
-    const auto [preset, gpus, batch, gpu, objective] = GetParam();
-    auto request = request_for(preset, gpus, batch, gpu);
-    request.objective = objective;
-    const bool fewer = objective == Objective::FewestGpus || objective == Objective::Cost;
+    const auto& given = GetParam();
+    auto request = request_for(given.preset, given.gpus, given.batch, given.gpu);
+    request.objective = given.objective;
+    request.framework = given.framework;
+    request.fit_probability = given.probability;
+    request.host_memory = given.host;
+    const bool fewer = given.objective == Objective::FewestGpus || given.objective == Objective::Cost;
     const auto expected = brute_force(request, fewer);
     for (const int threads : {1, 2}) {
         request.threads = threads;
@@ -74,6 +103,13 @@ TEST_P(PlannerOf, FindsWhatBruteForceFinds) {
         ASSERT_GT(expected.fitting, 0);
         expect_same(result->ranked, expected.ranking.sorted());
         expect_same(result->front, expected.front.sorted());
+        for (const auto& c : result->ranked) {
+            const auto estimate = estimate_under(request.framework, plan_of(request, c));
+            ASSERT_TRUE(estimate);
+            EXPECT_EQ(c.host, estimate->host);
+            EXPECT_DOUBLE_EQ(c.out_of_memory,
+                             out_of_memory_probability(request.framework, c.peak, estimate->usable, true));
+        }
         EXPECT_EQ(result->counts.layouts, expected.layouts);
         EXPECT_EQ(result->counts.evaluated + result->counts.pruned, expected.layouts);
         EXPECT_LE(result->counts.evaluated, expected.layouts);
@@ -81,28 +117,138 @@ TEST_P(PlannerOf, FindsWhatBruteForceFinds) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Clusters, PlannerOf,
-                         testing::Values(Given{"llama-7b", 8, 16, "A100 SXM4 80GB", Objective::Time},
-                                         Given{"llama-7b", 8, 12, "A100 SXM4 40GB", Objective::Memory},
-                                         Given{"gpt2-xl", 4, 6, "GeForce RTX 4090", Objective::Time},
-                                         Given{"gpt2-xl", 16, 16, "GeForce RTX 4090", Objective::FewestGpus},
-                                         Given{"llama-13b", 8, 8, "A100 SXM4 80GB", Objective::Cost},
-                                         Given{"mixtral-8x7b", 16, 16, "H200 SXM", Objective::Time},
-                                         Given{"t5-11b", 8, 8, "A100 SXM4 80GB", Objective::Time}));
+INSTANTIATE_TEST_SUITE_P(
+    Clusters, PlannerOf,
+    testing::Values(Given{"llama-7b", 8, 16, "A100 SXM4 80GB", Objective::Time},
+                    Given{"llama-7b", 8, 12, "A100 SXM4 40GB", Objective::Memory},
+                    Given{"gpt2-xl", 4, 6, "GeForce RTX 4090", Objective::Time},
+                    Given{"gpt2-xl", 16, 16, "GeForce RTX 4090", Objective::FewestGpus},
+                    Given{"llama-13b", 8, 8, "A100 SXM4 80GB", Objective::Cost},
+                    Given{"mixtral-8x7b", 16, 16, "H200 SXM", Objective::Time},
+                    Given{"t5-11b", 8, 8, "A100 SXM4 80GB", Objective::Time},
+                    Given{"llama-7b", 8, 16, "A100 SXM4 80GB", Objective::Time, Framework::Plimsoll, 0},
+                    Given{"llama-13b", 4, 8, "A100 SXM4 40GB", Objective::Memory, Framework::Plimsoll, 0.5, 200 * GiB},
+                    Given{"llama-13b", 8, 16, "H100 SXM5 80GB", Objective::Time, Framework::Plimsoll, 0.95, 64 * GiB},
+                    Given{"llama-7b", 8, 16, "A100 SXM4 80GB", Objective::Time, Framework::DeepSpeed},
+                    Given{"llama-3-8b", 8, 16, "H100 SXM5 80GB", Objective::Time, Framework::Megatron},
+                    Given{"mixtral-8x7b", 16, 16, "H200 SXM", Objective::Memory, Framework::Megatron},
+                    Given{"llama-3-8b", 8, 16, "H100 SXM5 80GB", Objective::Time, Framework::TorchTitan},
+                    Given{"gpt2-xl", 4, 8, "A100 SXM4 80GB", Objective::Cost, Framework::HfTrainer}));
 
 TEST(Planner, BoundsHoldForEveryLayout) {
-    for (const auto* preset : {"llama-7b", "mixtral-8x7b", "gpt2-xl"}) {
-        auto request = request_for(preset, 8, 8);
-        const auto hardware = *hardware_of(request.plan.cluster, request.plan.numerics.dtype);
-        PeakCounter peaks(request.plan);
-        for (const auto& layout : all_layouts(request, 8)) {
-            const auto peak = peaks.fullest(layout);
-            ASSERT_LE(peaks.states(layout), peak) << layout_words(layout);
-            ASSERT_LE(peaks.at_least(layout), peak) << layout_words(layout);
-            ASSERT_LE(peaks.fullest(layout, peak - 1), peak);
-            ASSERT_GT(peaks.fullest(layout, peak - 1), peak - 1);
+    for (const auto framework : frameworks)
+        for (const auto* preset : {"llama-7b", "mixtral-8x7b", "gpt2-xl"}) {
+            auto request = request_for(preset, 8, 8);
+            request.framework = framework;
+            MemoryCounter peaks(framework, request.plan);
+            for (const auto& layout : all_layouts(request, 8)) {
+                const auto peak = peaks.fullest(layout);
+                ASSERT_LE(peaks.states(layout), peak) << name_of(framework) << ": " << layout_words(layout);
+                ASSERT_LE(peaks.at_least(layout), peak) << name_of(framework) << ": " << layout_words(layout);
+                if (framework != Framework::Plimsoll) continue;
+                ASSERT_LE(peaks.fullest(layout, peak - 1), peak);
+                ASSERT_GT(peaks.fullest(layout, peak - 1), peak - 1);
+            }
+        }
+}
+
+TEST(Planner, ALimitOfBytesIsTheProbability) {
+    const Bytes memory = 79 * GiB;
+    for (const auto framework : frameworks)
+        for (const bool on_gpu : {true, false}) {
+            Bytes before = memory;
+            for (const double probability : {0.0, 0.3, 0.5, 0.9, 0.95, 0.99, 0.999}) {
+                const auto limit = largest_that_fits(framework, memory, probability, on_gpu);
+                EXPECT_LE(limit, before) << probability;
+                before = limit;
+                EXPECT_GT(limit, 0);
+                if (limit == memory) continue;
+                EXPECT_LE(out_of_memory_probability(framework, limit, memory, on_gpu), 1 - probability);
+                EXPECT_GT(out_of_memory_probability(framework, limit + 1, memory, on_gpu), 1 - probability);
+            }
+            EXPECT_EQ(largest_that_fits(framework, memory, 0, on_gpu), memory);
+        }
+}
+
+TEST(Planner, TheBestOfTheReadmesClusterFitsUnderTheFrameworkThatTrainsIt) {
+    for (const auto framework :
+         {Framework::Plimsoll, Framework::DeepSpeed, Framework::Megatron, Framework::TorchTitan}) {
+        auto request = request_for("llama-3-8b", 8, 128, "H100 SXM5 80GB");
+        request.plan.data.sequence_length = 8192;
+        request.framework = framework;
+        const auto result = plan_layouts(request);
+        ASSERT_TRUE(result) << result.error().message;
+        ASSERT_FALSE(result->ranked.empty()) << name_of(framework) << ": " << result->binding;
+        for (const auto& c : result->ranked) EXPECT_LE(c.out_of_memory, 0.05) << layout_words(c.layout);
+        EXPECT_EQ(to_json(request, *result)["framework"], name_of(framework));
+    }
+}
+
+TEST(Planner, EachFrameworksLayoutsAreThoseThatItTrains) {
+    auto request = request_for("llama-3-8b", 8, 16, "H100 SXM5 80GB");
+    const auto under = [&](Framework framework) {
+        request.framework = framework;
+        return all_layouts(request, 8);
+    };
+    const auto all = under(Framework::Plimsoll);
+    for (const auto framework : frameworks) {
+        const auto own = under(framework);
+        EXPECT_FALSE(own.empty()) << name_of(framework);
+        EXPECT_EQ(own.size() == all.size(), framework == Framework::Plimsoll);
+        for (const auto& layout : own) {
+            EXPECT_EQ(refusal_of(framework, request.plan, layout), nullptr) << layout_words(layout);
+            if (framework == Framework::HfTrainer) {
+                EXPECT_EQ(layout.dp, 8);
+            }
+            if (framework == Framework::DeepSpeed && layout.pp > 1) {
+                EXPECT_EQ(layout.schedule, Schedule::OneFOneB);
+            }
         }
     }
+    request.framework = Framework::Megatron;
+    request.choices.schedule = {Schedule::ZbH1};
+    request.choices.pp = {2};
+    const auto none = plan_layouts(request);
+    ASSERT_TRUE(none);
+    EXPECT_TRUE(none->ranked.empty());
+    EXPECT_THAT(none->binding,
+                testing::HasSubstr("Megatron-LM has no such schedule: it has 1f1b and interleaved-1f1b"));
+}
+
+TEST(Planner, StagesOfZeroOnOneRankAreOneRow) {
+    auto request = request_for("gpt2-xl", 1, 8);
+    request.keep = 1000;
+    const auto result = plan_layouts(request);
+    ASSERT_TRUE(result);
+    const auto row = [](const Candidate& c) {
+        return std::tuple(c.layout.micro_batch, c.layout.recompute, c.layout.offload_optimizer, c.step, c.peak);
+    };
+    for (std::size_t i = 0; i < result->ranked.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            EXPECT_NE(row(result->ranked[i]), row(result->ranked[j]))
+                << layout_words(result->ranked[i].layout) << " and " << layout_words(result->ranked[j].layout);
+    // Without offload the four stages are one, and the plainest stands for them.
+    std::int64_t plain = 0;
+    for (const auto& c : result->ranked)
+        if (c.layout.offload_optimizer == Offload::None) {
+            ++plain;
+            EXPECT_EQ(c.layout.zero_stage, 0);
+        }
+    EXPECT_EQ(plain, 4 * 3) << "micro-batches 1, 2, 4, 8 and three kinds of recomputation";
+    EXPECT_GT(result->counts.layouts, 4 * 4 * 3) << "all stages are in the space";
+}
+
+TEST(Planner, CountsDoNotDependOnTheRowsThatAreKept) {
+    auto request = request_for("llama-7b", 8, 16);
+    std::set<std::int64_t> layouts;
+    for (const std::size_t keep : {1, 10, 1000}) {
+        request.keep = keep;
+        const auto result = plan_layouts(request);
+        ASSERT_TRUE(result);
+        layouts.insert(result->counts.layouts);
+        EXPECT_EQ(result->counts.evaluated + result->counts.pruned, result->counts.layouts);
+    }
+    EXPECT_EQ(layouts.size(), 1U);
 }
 
 TEST(Planner, HowManyGpusDoINeed) {
@@ -166,13 +312,67 @@ TEST(Planner, NeighboursAreWorseOrImpossible) {
     const auto& best = result->ranked.front();
     const auto all = neighbours(request, best);
     EXPECT_GT(all.size(), 8u);
-    const auto usable = *usable_bytes(request.plan.cluster);
+    const auto limit = fit_limit(request, request.plan.cluster, *usable_bytes(request.plan.cluster));
     for (const auto& n : all) {
         EXPECT_FALSE(n.reason.empty()) << n.change;
-        if (n.candidate && n.candidate->peak <= usable) {
+        if (n.candidate && n.candidate->peak <= limit) {
             EXPECT_GE(n.candidate->step, best.step) << n.change;
         }
     }
+}
+
+TEST(Planner, NeighboursSayWhatKeepsThemOut) {
+    auto request = request_for("llama-7b", 8, 16);
+    Candidate best;
+    best.cluster = request.plan.cluster;
+    best.layout = request.plan.layout;
+    best.layout.tp = 8, best.layout.dp = 1, best.layout.micro_batch = 16, best.layout.accumulation = 1;
+    best.step = 1;
+    const auto reason = [&](const std::string& change) {
+        for (const auto& n : neighbours(request, best))
+            if (n.change.starts_with(change)) return n.reason;
+        return std::string("no such neighbour");
+    };
+    EXPECT_EQ(reason("tp 16 instead of 8"), "tp 16 x pp 1 x cp 1 takes 16 GPUs of 8");
+    EXPECT_EQ(reason("micro-batch 32"), "16 sequences do not divide by 1 data-parallel rank of 32 at once");
+    EXPECT_EQ(reason("ZeRO"), "no such neighbour") << "one rank shares with nobody";
+    best.layout.tp = 2, best.layout.dp = 4, best.layout.micro_batch = 4;
+    EXPECT_EQ(reason("micro-batch 8"), "16 sequences do not divide by 4 data-parallel ranks of 8 at once");
+    request.framework = Framework::TorchTitan;
+    EXPECT_EQ(reason("recomputation mlp"), "torchtitan (FSDP2) shards parameters as well (FSDP2): ZeRO-3");
+    // An estimate within the memory that would run out too often is not called fitting.
+    request.framework = Framework::Plimsoll;
+    const auto risky = request_for("llama-13b", 8, 16);
+    const auto found = plan_layouts(risky);
+    ASSERT_TRUE(found && !found->ranked.empty());
+    const auto usable = *usable_bytes(risky.plan.cluster);
+    for (const auto& n : neighbours(risky, found->ranked.front()))
+        if (n.candidate && n.candidate->peak <= usable && n.candidate->out_of_memory > 0.05) {
+            EXPECT_THAT(n.reason, testing::HasSubstr("% to run out of memory")) << n.change;
+        }
+}
+
+TEST(Planner, HostMemoryIsALimitOfAMachine) {
+    auto request = request_for("llama-2-70b", 8, 16, "H100 SXM5 80GB");
+    const auto free = plan_layouts(request);
+    ASSERT_TRUE(free && !free->ranked.empty());
+    const auto& best = free->ranked.front();
+    EXPECT_NE(best.layout.offload_optimizer, Offload::None);
+    // 12 B of masters, moments and gradients beside 4 B more: 16 B a parameter of the model on the one machine.
+    EXPECT_GT(host_of_machine(best), 12 * 69'000'000'000);
+    EXPECT_EQ(host_of_machine(best), best.host * 8);
+    request.host_memory = 512 * GiB;
+    const auto small = plan_layouts(request);
+    ASSERT_TRUE(small);
+    EXPECT_TRUE(small->ranked.empty());
+    EXPECT_THAT(small->binding, testing::StartsWith("host memory: "));
+    EXPECT_THAT(small->binding, testing::HasSubstr("512 GiB of a machine"));
+    ASSERT_FALSE(small->relaxations.empty());
+    EXPECT_THAT(small->relaxations.front().words, testing::HasSubstr("of host memory a machine instead of 512 GiB"));
+    int of_host = 0;
+    for (const auto& n : neighbours(request, best))
+        of_host += n.reason.find("of host memory a machine of 512 GiB") != std::string::npos ? 1 : 0;
+    EXPECT_GT(of_host, 0);
 }
 
 TEST(Planner, RulesOfTheGuideStandBesideIt) {
@@ -203,6 +403,12 @@ TEST(Planner, BadRequestsAreRefusedInASentence) {
     request = request_for("llama-7b", 8, 16);
     request.headroom = 1.5;
     EXPECT_THAT(plan_layouts(request).error().message, testing::HasSubstr("headroom"));
+    request = request_for("llama-7b", 8, 16);
+    request.fit_probability = 95;
+    EXPECT_THAT(plan_layouts(request).error().message, testing::HasSubstr("least probability of fitting"));
+    request = request_for("t5-11b", 8, 16);
+    request.framework = Framework::TorchTitan;
+    EXPECT_THAT(plan_layouts(request).error().message, testing::HasSubstr("torchtitan has no encoder-decoder"));
     request = request_for("llama-7b", 8, -3);
     request.plan.layout.dp = 0;
     EXPECT_FALSE(plan_layouts(request));

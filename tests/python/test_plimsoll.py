@@ -122,10 +122,9 @@ class PlanTest(Case):
         self.assert_bad("leave one of the three out", plimsoll.Plan, "llama-7b", gpus=10, gpus_per_node=4)
         self.assert_bad("gpus is 0", plimsoll.Plan, "llama-7b", gpus=0)
         self.assert_bad("gpus_per_node is -8", plimsoll.Plan, "llama-7b", gpus_per_node=-8)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            plimsoll.Plan("llama-3-8b-8xh100", gpus=7)
-        self.assertIn("does not divide", str(caught[0].message))
+        self.assert_bad("does not divide among 12 data-parallel ranks: take 8 or 16 GPUs", plimsoll.Plan, "llama-7b", gpus=12)
+        plan = plimsoll.Plan("llama-7b", gpus=12, settings={"layout.accumulation": 21})
+        self.assertEqual(plan.global_batch, 252)
 
     def test_bad_input(self):
         self.assert_bad("llama-7b", plimsoll.Plan, "lama-7b")
@@ -196,12 +195,33 @@ class FigureTest(Case):
             self.assertEqual(row.peak_bytes, of_terminal["peak_bytes"])
             self.assertAlmostEqual(row.step_seconds, of_terminal["step_seconds"])
             self.assertEqual(row.plan.check(), [])
-            self.assertEqual(plimsoll.estimate(row.plan).total_bytes, row.peak_bytes)
+            estimate = plimsoll.estimate(row.plan)
+            self.assertEqual(estimate.total_bytes, row.peak_bytes)
+            self.assertEqual(estimate.host_bytes, row.host_bytes)
+            self.assertAlmostEqual(estimate.out_of_memory_probability, row.out_of_memory_probability)
+            self.assertAlmostEqual(of_terminal["out_of_memory_probability"], row.out_of_memory_probability)
+            self.assertLessEqual(row.out_of_memory_probability, 0.05)
         self.assertEqual(found.layouts, expected["counts"]["layouts"])
-        # How many are looked at in full depends on what the threads hear of one another in time; the rows do not.
-        self.assertTrue(len(found) <= found.fitting <= found.layouts)
+        self.assertIn(f"the best 7 of {found.layouts:,} layouts", repr(found))
+        for keep in (1, 40):
+            again = plimsoll.search(plimsoll.Plan("llama-3-8b-8xh100"), zero_stage=[1, 3], schedule=["1f1b"], keep=keep)
+            self.assertEqual(again.layouts, found.layouts)
         self.assertEqual(found[-1].words, found.rows[-1].words)
         self.assertRaises(IndexError, lambda: found[len(found)])
+
+    def test_search_is_for_the_framework_that_trains(self):
+        plan = plimsoll.Plan("llama-3-8b-8xh100")
+        for framework in ("deepspeed", "megatron", "torchtitan"):
+            found = plimsoll.search(plan, framework=framework, keep=3)
+            self.assertEqual(found.framework, framework)
+            for row in found:
+                estimate = plimsoll.estimate(row.plan, framework=framework)
+                self.assertEqual(estimate.total_bytes, row.peak_bytes)
+                self.assertLessEqual(estimate.out_of_memory_probability, 0.05)
+        risky = plimsoll.search(plan, framework="megatron", fit_probability=0, keep=1)[0]
+        self.assertGreater(risky.out_of_memory_probability, 0.05)
+        for row in plimsoll.search(plan, host_gib=64, keep=40):
+            self.assertLessEqual(row.host_bytes * 8, 64 * 2**30)
 
     def test_search_that_finds_nothing_says_what_binds(self):
         found = plimsoll.search(plimsoll.Plan("gpt-3-175b", gpu="A100 SXM4 80GB", gpus=8), offload_optimizer=["none"])
@@ -214,6 +234,9 @@ class FigureTest(Case):
         self.assert_bad("did you mean \"memory\"", plimsoll.search, plan, objective="memorie")
         self.assert_bad("1f1b", plimsoll.search, plan, schedule=["2f2b"])
         self.assert_bad("headroom", plimsoll.search, plan, headroom=20)
+        self.assert_bad("fit_probability", plimsoll.search, plan, fit_probability=95)
+        self.assert_bad("host_gib", plimsoll.search, plan, host_gib=-1)
+        self.assert_bad("did you mean \"megatron\"", plimsoll.search, plan, framework="megatrom")
         self.assert_bad("keep", plimsoll.search, plan, keep=0)
 
     def test_step_time(self):
@@ -227,9 +250,8 @@ class FigureTest(Case):
         """A search of some tenths of a second must not hold the interpreter."""
         done = threading.Event()
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its batch of 256 does not divide among 4096
-            plan = plimsoll.Plan("gpt-3-175b", gpu="A100 SXM4 80GB", gpus=4096)
+        # Its batch of 256 does not divide among 4096.
+        plan = plimsoll.Plan("gpt-3-175b", gpu="A100 SXM4 80GB", gpus=4096, settings={"layout.accumulation": 1})
 
         def look():
             plimsoll.search(plan, global_batch=4096, threads=1)
@@ -249,7 +271,7 @@ class FigureTest(Case):
         """Ctrl-C in a process of its own, in the middle of a search that takes longer."""
         code = ("import plimsoll, warnings, sys\n"
                 "warnings.simplefilter('ignore')\n"
-                "plan = plimsoll.Plan('gpt-3-175b', gpu='A100 SXM4 80GB', gpus=4096)\n"
+                "plan = plimsoll.Plan('gpt-3-175b', gpu='A100 SXM4 80GB', gpus=4096, settings={'layout.accumulation': 1})\n"
                 "print('go', flush=True)\n"
                 "while True: plimsoll.search(plan, global_batch=4096, threads=1)\n")
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

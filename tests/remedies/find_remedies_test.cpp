@@ -176,21 +176,65 @@ TEST(Remedies, NothingIsOfferedThatTheHardwareCannotDo) {
 
 TEST(Remedies, AdaptersAreForModelsThatBeginFromACheckpoint) {
     const Plan scratch = too_large();
-    EXPECT_EQ(find(find_remedies(scratch, estimated(scratch)), "Adapters in place of all weights"), nullptr);
+    EXPECT_EQ(find(find_remedies(scratch, estimated(scratch)), "LoRA (rank 16)"), nullptr);
     Plan tuned = scratch;
     tuned.model.weights = "/models/llama-7b";
     const auto found = find_remedies(tuned, estimated(tuned));
-    const Remedy* adapters = find(found, "Adapters in place of all weights");
+    const Remedy* adapters = find(found, "LoRA (rank 16)");
     ASSERT_NE(adapters, nullptr);
     EXPECT_FALSE(adapters->exact);
+    EXPECT_TRUE(adapters->adapters);
+    ASSERT_TRUE(found.set);
+    EXPECT_TRUE(found.set->exact) << "four GPUs train all weights";
     EXPECT_LT(adapters->slowdown, 0) << "no gradients of weights";
     // 14 of 16 B a parameter: all but the weights' own two.
     EXPECT_NEAR(static_cast<double>(adapters->saves) / (14 * 6.738e9), 1, 0.01);
     tuned.adapter.rank = 16;
     const auto more = find_remedies(tuned, estimated(tuned));
-    EXPECT_EQ(find(more, "Adapters in place of all weights"), nullptr);
+    EXPECT_EQ(find(more, "LoRA (rank 16)"), nullptr);
     EXPECT_EQ(find(more, "ZeRO-3"), nullptr) << "adapters train under ZeRO-2 at most";
     EXPECT_EQ(find(more, "Recompute norms and MLP"), nullptr);
+}
+
+TEST(Remedies, OnOneSmallGpuTheAnswerBeginsWithLora) {
+    // 16 B x 6.7e9 of states beside 23.6 GiB.
+    Plan plan = gpu_plan("llama-7b", {"cluster.gpu=GeForce RTX 4090", "layout.recompute=full"});
+    const auto found = find_remedies(plan, estimated(plan));
+    ASSERT_FALSE(found.changes.empty());
+    EXPECT_EQ(found.changes.front().name, "LoRA (rank 16)");
+    EXPECT_TRUE(found.changes.front().fits);
+    EXPECT_THAT(found.changes.front().reason, testing::HasSubstr("model.weights"));
+    ASSERT_TRUE(found.set);
+    EXPECT_THAT(found.set->settings, testing::ElementsAre("adapter.rank=16"));
+    const auto* offload = find(found, "Optimizer in host memory");
+    ASSERT_NE(offload, nullptr);
+    EXPECT_GT(offload->slowdown, 0.5);
+
+    // Where adapters alone do not fit, they fit with every layer recomputed, still before offload.
+    plan = gpu_plan("llama-7b", {"cluster.gpu=GeForce RTX 4090", "layout.micro_batch=2"});
+    const auto more = find_remedies(plan, estimated(plan));
+    EXPECT_EQ(more.changes.front().name, "LoRA (rank 16), every layer recomputed");
+    EXPECT_TRUE(more.changes.front().fits);
+    EXPECT_FALSE(find(more, "LoRA (rank 16)")->fits);
+    ASSERT_TRUE(more.set);
+    EXPECT_TRUE(more.set->adapters);
+
+    // A model whose states the GPU holds is not answered with another training.
+    plan = gpu_plan("gpt2-xl", {"layout.micro_batch=16", "numerics.attention=eager"});
+    EXPECT_EQ(find(find_remedies(plan, estimated(plan)), "LoRA (rank 16)"), nullptr);
+}
+
+TEST(Remedies, NoChangeIsOfferedTwice) {
+    for (const Plan& plan : plans_that_do_not_fit()) {
+        const auto found = find_remedies(plan, estimated(plan));
+        for (const Remedy& a : found.changes)
+            for (const Remedy& b : found.changes) {
+                if (&a == &b || a.settings.size() != 1 || b.settings.size() != 1 || a.saves != b.saves) continue;
+                EXPECT_NE(a.settings[0].substr(0, a.settings[0].find('=')),
+                          b.settings[0].substr(0, b.settings[0].find('=')))
+                    << a.name << " and " << b.name;
+            }
+    }
 }
 
 TEST(Remedies, AreFoundWithinFiftyMilliseconds) {

@@ -94,6 +94,10 @@ QString CandidateTable::text(const CandidateRow& row, int column) const {
             return percentText(candidate.mfu);
         case Peak:
             return bytesText(candidate.peak);
+        case Risk:
+            return candidate.out_of_memory < 0.001 ? tr("< 0.1 %") : percentText(candidate.out_of_memory);
+        case Host:
+            return candidate.host > 0 ? bytesText(host_of_machine(candidate)) : QStringLiteral("–");
         case Bubble:
             return candidate.layout.pp > 1 ? percentText(bubbleOf(candidate)) : QStringLiteral("–");
         case Price:
@@ -120,6 +124,10 @@ QVariant CandidateTable::sortKey(const CandidateRow& row, int column) const {
             return candidate.mfu;
         case Peak:
             return QVariant::fromValue<qlonglong>(candidate.peak);
+        case Risk:
+            return candidate.out_of_memory;
+        case Host:
+            return QVariant::fromValue<qlonglong>(host_of_machine(candidate));
         case Bubble:
             return bubbleOf(candidate);
         case Price:
@@ -178,17 +186,19 @@ QVariant CandidateTable::data(const QModelIndex& index, int role) const {
 
 QVariant CandidateTable::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal) return {};
-    const std::array<QString, ColumnCount> names{tr("#"),    QStringLiteral("●"), tr("Layout"), tr("GPUs"),
-                                                 tr("Step"), tr("Tokens/s"),      tr("Peak"),   tr("Price/M"),
-                                                 tr("MFU"),  tr("Bubble")};
+    const std::array<QString, ColumnCount> names{tr("#"),        tr("Front"),   tr("Layout"),   tr("GPUs"),
+                                                 tr("Step"),     tr("Peak"),    tr("OOM risk"), tr("Host RAM"),
+                                                 tr("Tokens/s"), tr("Price/M"), tr("MFU"),      tr("Bubble")};
     const std::array<QString, ColumnCount> tips{
         tr("By the objective; – lies on the Pareto front behind the ranked ones"),
         tr("On the Pareto front: no layout is better in memory, time and GPUs together"),
         tr("What differs from the plainest layout"),
         tr("GPUs that it takes"),
         tr("Seconds of one optimizer step"),
+        tr("Memory of the most loaded GPU, beside its usable memory"),
+        tr("Chance to run out of memory under the framework of the search"),
+        tr("Host memory of a machine for what is offloaded"),
         tr("Tokens a second over all GPUs"),
-        tr("Memory of the fullest rank, beside the usable memory of a card"),
         tr("Price of a million tokens"),
         tr("Model FLOPs utilization: FLOPs of the model beside the peak of all GPUs"),
         tr("Share of the step that the pipeline idles")};
@@ -206,7 +216,8 @@ QVariant CandidateTable::headerData(int section, Qt::Orientation orientation, in
 
 void CandidateTable::writeTable(const std::vector<int>& rows, TableText& table) const {
     table.addRow({tr("rank"), tr("layout"), tr("GPUs"), tr("step, s"), tr("tokens/s"), tr("MFU"), tr("peak, bytes"),
-                  tr("bubble"), tr("price a million tokens"), tr("on the Pareto front")});
+                  tr("bubble"), tr("price a million tokens"), tr("on the Pareto front"),
+                  tr("chance to run out of memory"), tr("host memory a machine, bytes")});
     for (const int at : rows) {
         const CandidateRow& row = rows_[static_cast<std::size_t>(at)];
         const Candidate& candidate = row.candidate;
@@ -220,6 +231,8 @@ void CandidateTable::writeTable(const std::vector<int>& rows, TableText& table) 
         table.add(bubbleOf(candidate));
         table.add(candidate.price_per_million_tokens);
         table.add(candidate.on_front ? QStringLiteral("1") : QStringLiteral("0"));
+        table.add(candidate.out_of_memory);
+        table.add(QString::number(host_of_machine(candidate)));
         table.endRow();
     }
 }

@@ -20,7 +20,7 @@ struct CandidateRow {
 class CandidateTable : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Column { Rank, Front, Words, Gpus, Step, Tokens, Peak, Price, Mfu, Bubble, ColumnCount };
+    enum Column { Rank, Front, Words, Gpus, Step, Peak, Risk, Host, Tokens, Price, Mfu, Bubble, ColumnCount };
 
     using QAbstractTableModel::QAbstractTableModel;
 

@@ -6,6 +6,7 @@
 #include <QCoreApplication>
 #include <QLocale>
 
+#include "core/frameworks/estimate_under.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/planner/layout_text.h"
 #include "ui/common/plan_field.h"
@@ -121,11 +122,11 @@ void memoryRows(const MemoryEstimate& first, const MemoryEstimate& second, QList
 
 }  // namespace
 
-LayoutFigures figuresOfPlan(const Plan& plan) {
+LayoutFigures figuresOfPlan(const Plan& plan, Framework framework) {
     LayoutFigures figures;
     figures.plan = plan;
     if (!check_plan(plan).empty()) return figures;
-    if (Result<MemoryEstimate> memory = estimate_memory(plan)) figures.memory = *std::move(memory);
+    if (Result<MemoryEstimate> memory = estimate_under(framework, plan)) figures.memory = *std::move(memory);
     const Result<Hardware> hardware = hardware_of(plan.cluster, plan.numerics.dtype);
     if (!hardware) return figures;
     if (Result<StepReport> step = step_time(plan, *hardware)) figures.step = *std::move(step);
@@ -135,9 +136,9 @@ LayoutFigures figuresOfPlan(const Plan& plan) {
 QString countsWords(const SearchCounts& counts) {
     const QString threads =
         counts.threads == 1 ? CandidateWords::tr("1 thread") : CandidateWords::tr("%1 threads").arg(counts.threads);
-    return CandidateWords::tr("%1 layouts in %2 on %3: %4 evaluated, %5 ruled out, %6 fit")
+    return CandidateWords::tr("%1 layouts in %2 on %3: %4 evaluated, %5 ruled out")
         .arg(countText(counts.layouts), secondsText(counts.seconds), threads, countText(counts.evaluated),
-             countText(counts.pruned), countText(counts.fitting));
+             countText(counts.pruned));
 }
 
 QString besideWords(const LayoutFigures& present, const LayoutFigures& candidate) {
@@ -145,18 +146,19 @@ QString besideWords(const LayoutFigures& present, const LayoutFigures& candidate
     if (present.plan.layout == candidate.plan.layout && present.plan.cluster == candidate.plan.cluster)
         return CandidateWords::tr("This is the plan's layout.");
     if (!present.step || !present.memory)
-        return CandidateWords::tr("The plan's own layout is impossible; this one takes %1 a step.")
+        return CandidateWords::tr("The plan's own layout is impossible here; this one takes %1 a step.")
             .arg(secondsText(candidate.step->step));
     const Bytes less = present.memory->fullest().total() - candidate.memory->fullest().total();
     const QString memory = less == 0 ? CandidateWords::tr("as much memory")
                                      : (less > 0 ? CandidateWords::tr("%1 less on the fullest rank")
                                                  : CandidateWords::tr("%1 more on the fullest rank"))
                                            .arg(bytesText(std::abs(less)));
-    // With another batch or number of GPUs, tokens a second compare what step times cannot.
-    const double gain = candidate.step->tokens_per_second / present.step->tokens_per_second - 1;
-    const QString speed = std::abs(gain) < tells ? CandidateWords::tr("As fast as the plan's layout")
-                          : gain > 0 ? CandidateWords::tr("%1 faster than the plan's layout").arg(percentText(gain))
-                                     : CandidateWords::tr("%1 slower than the plan's layout").arg(percentText(-gain));
+    // With another batch, the time of as many tokens compares what step times cannot.
+    const double longer = present.step->tokens_per_second / candidate.step->tokens_per_second - 1;
+    const QString speed = std::abs(longer) < tells ? CandidateWords::tr("As fast as the plan's layout")
+                          : longer < 0
+                              ? CandidateWords::tr("%1 faster than the plan's layout").arg(percentText(-longer))
+                              : CandidateWords::tr("%1 slower than the plan's layout").arg(percentText(longer));
     const QStringList why = reasons(present.step->time, candidate.step->time);
     const QString fits = !present.memory->fits() && candidate.memory->fits()
                              ? CandidateWords::tr(" · fits, unlike the plan's")

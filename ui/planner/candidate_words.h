@@ -16,13 +16,14 @@ struct LayoutFigures {
     std::optional<MemoryEstimate> memory;
     std::optional<StepReport> step;  ///< pipelines in closed form, as the search counts them
 };
-LayoutFigures figuresOfPlan(const Plan& plan);
+/// Memory under the framework; none where it cannot train the plan.
+LayoutFigures figuresOfPlan(const Plan& plan, Framework framework = Framework::Plimsoll);
 
-/// "1,149,728 layouts in 0.8 s on 2 threads: 310,222 evaluated, 839,506 ruled out, 12,044 fit".
+/// "1,149,728 layouts in 0.8 s on 2 threads: 310,222 evaluated, 839,506 ruled out".
 QString countsWords(const SearchCounts& counts);
 
 /// "12.3 % faster than the plan's layout: 0.41 s less pipeline bubble, 0.12 s more tensor-parallel links · 3.1 GiB less
-/// on the fullest rank"; without figures of the plan's own layout the sentence says what it compares with.
+/// on the fullest rank"; faster and slower are of the time of a step (of as many tokens), as in neighbours(); without figures of the plan's own layout the sentence says what it compares with.
 QString besideWords(const LayoutFigures& present, const LayoutFigures& candidate);
 /// "300 B tokens: 21.3 days, 65,400 GPU-hours, 130,800"; "" without a budget.
 QString budgetWords(const PlanRequest& request, const LayoutFigures& candidate);

@@ -18,7 +18,7 @@ struct PlannerWords {
     Q_DECLARE_TR_FUNCTIONS(PlannerField)
 };
 
-constexpr double mostBatch = 1e9, mostTokens = 1e18, mostPrice = 1e6;
+constexpr double mostBatch = 1e9, mostTokens = 1e18, mostPrice = 1e6, mostHost = 1e6;
 constexpr std::int64_t mostValue = 1 << 20;
 
 std::vector<std::int64_t>* valuesOf(Choices& choices, PlannerField field) {
@@ -101,6 +101,18 @@ QString tokensText(double tokens) {
     return QLocale().toString(tokens / unit.size, 'g', 6) + QString::fromLatin1(unit.name).toUpper();
 }
 
+/// Empty: the default.
+Result<void> readProbability(const QString& typed, double& share) {
+    QString plain = typed;
+    const auto value =
+        isAny(typed) ? std::optional(100 * default_fit_probability) : readAmount(plain.remove(QLatin1Char('%')));
+    if (!value || *value < 0 || *value > 99.9 || (*value > 0 && *value < 1))
+        return bad_input("the chance to fit is 0 (the estimate alone counts) or 1 to 99.9 %, not \"{}\"",
+                         typed.toStdString());
+    share = *value / 100;
+    return {};
+}
+
 Result<void> readPercent(const QString& typed, double& share) {
     QString plain = typed;
     const auto value = isAny(typed) ? std::optional(0.0) : readAmount(plain.remove(QLatin1Char('%')));
@@ -124,6 +136,15 @@ Result<void> readPositive(const QString& typed, const char* what, double most, d
     if (!value || *value < 0 || *value > most)
         return bad_input("{} has to be a positive number, not \"{}\"", what, typed.toStdString());
     amount = *value;
+    return {};
+}
+
+Result<void> readHostMemory(const QString& typed, Bytes& bytes) {
+    double gib = 0;
+    QString plain = typed;
+    PLIMSOLL_CHECK(readPositive(plain.remove(QLatin1String("GiB"), Qt::CaseInsensitive),
+                                "the host memory of a machine, in GiB,", mostHost, gib));
+    bytes = static_cast<Bytes>(gib * static_cast<double>(GiB));
     return {};
 }
 
@@ -160,6 +181,10 @@ QString plannerFieldName(PlannerField field) {
     switch (field) {
         case PlannerField::GlobalBatch:
             return PlannerWords::tr("Global batch");
+        case PlannerField::FitProbability:
+            return PlannerWords::tr("Chance to fit");
+        case PlannerField::HostMemory:
+            return PlannerWords::tr("RAM per machine");
         case PlannerField::Headroom:
             return PlannerWords::tr("Headroom");
         case PlannerField::Tokens:
@@ -186,6 +211,12 @@ QString plannerFieldHelp(PlannerField field) {
     switch (field) {
         case PlannerField::GlobalBatch:
             return PlannerWords::tr("Sequences a step over all ranks; empty: the plan's");
+        case PlannerField::FitProbability:
+            return PlannerWords::tr(
+                "Least chance, in percent, that a layout does not run out of memory; 0: its estimate "
+                "alone counts");
+        case PlannerField::HostMemory:
+            return PlannerWords::tr("GiB of host memory that a machine has for what is offloaded; empty: no limit");
         case PlannerField::Headroom:
             return PlannerWords::tr("Share of the usable memory that stays free, in percent");
         case PlannerField::Tokens:
@@ -201,6 +232,10 @@ QString plannerFieldText(const PlanRequest& request, PlannerField field) {
     switch (field) {
         case PlannerField::GlobalBatch:
             return request.global_batch > 0 ? QLocale().toString(qlonglong{request.global_batch}) : QString();
+        case PlannerField::FitProbability:
+            return PlannerWords::tr("%1 %").arg(QLocale().toString(request.fit_probability * 100, 'g', 4));
+        case PlannerField::HostMemory:
+            return amountText(static_cast<double>(request.host_memory) / static_cast<double>(GiB));
         case PlannerField::Headroom:
             return request.headroom > 0
                        ? PlannerWords::tr("%1 %").arg(QLocale().toString(request.headroom * 100, 'g', 4))
@@ -222,6 +257,10 @@ Result<void> readPlannerField(PlannerField field, const QString& typed, PlanRequ
     switch (field) {
         case PlannerField::GlobalBatch:
             return readBatch(typed, request.global_batch);
+        case PlannerField::FitProbability:
+            return readProbability(typed, request.fit_probability);
+        case PlannerField::HostMemory:
+            return readHostMemory(typed, request.host_memory);
         case PlannerField::Headroom:
             return readPercent(typed, request.headroom);
         case PlannerField::Tokens:

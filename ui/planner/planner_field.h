@@ -12,9 +12,23 @@
 namespace plimsoll::ui {
 
 /// Fields that are typed: an amount, or the values that a dimension may take ("any", "1, 2, 4").
-enum class PlannerField { GlobalBatch, Headroom, Tokens, Price, Tp, Pp, Cp, Ep, MicroBatch, Chunks };
-inline constexpr std::array plannerAmounts{PlannerField::GlobalBatch, PlannerField::Headroom, PlannerField::Tokens,
-                                           PlannerField::Price};
+enum class PlannerField {
+    GlobalBatch,
+    FitProbability,
+    HostMemory,
+    Headroom,
+    Tokens,
+    Price,
+    Tp,
+    Pp,
+    Cp,
+    Ep,
+    MicroBatch,
+    Chunks
+};
+inline constexpr std::array plannerAmounts{PlannerField::GlobalBatch, PlannerField::FitProbability,
+                                           PlannerField::HostMemory,  PlannerField::Headroom,
+                                           PlannerField::Tokens,      PlannerField::Price};
 inline constexpr std::array plannerDimensions{PlannerField::Tp, PlannerField::Pp,         PlannerField::Cp,
                                               PlannerField::Ep, PlannerField::MicroBatch, PlannerField::Chunks};
 

@@ -109,6 +109,7 @@ void PlannerForm::addField(PlannerField field, Card* card) {
     line->setAccessibleName(plannerFieldName(field));
     line->setToolTip(plannerFieldHelp(field));
     if (field == PlannerField::Tokens || field == PlannerField::Price) line->setPlaceholderText(tr("none"));
+    if (field == PlannerField::HostMemory) line->setPlaceholderText(tr("no limit"));
     if (field == PlannerField::Headroom) line->setPlaceholderText(tr("0 %"));
     addRow(plannerFieldName(field), line, card);
     QLabel* problem = problemLabel(this);

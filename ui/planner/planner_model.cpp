@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
-#include "core/estimate/estimate.h"
+#include "core/frameworks/estimate_under.h"
 #include "core/plan/machine.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/settings.h"
+#include "core/planner/fit_limit.h"
 #include "core/planner/layout_text.h"
 #include "core/planner/neighbours.h"
 #include "core/planner/recommendations.h"
@@ -65,16 +66,18 @@ void widen(PlanRequest& request, const Plan& plan) {
     admit(choices.recompute, layout.recompute);
     admit(choices.offload_optimizer, layout.offload_optimizer);
     if (request.global_batch > 0 && request.global_batch != layout.global_batch()) request.global_batch = 0;
-    const Result<MemoryEstimate> memory = estimate_memory(plan);
-    if (memory &&
-        static_cast<double>(memory->fullest().total()) > (1 - request.headroom) * static_cast<double>(memory->usable))
-        request.headroom = 0;
+    const Result<MemoryEstimate> memory = estimate_under(request.framework, plan);
+    if (!memory) return;
+    const auto fits = [&] { return memory->fullest().total() <= fit_limit(request, plan.cluster, memory->usable); };
+    if (!fits()) request.headroom = 0;
+    if (!fits()) request.fit_probability = 0;
+    if (!host_holds(request, plan.cluster, memory->host)) request.host_memory = 0;
 }
 
 bool sameRequest(const PlanRequest& a, const PlanRequest& b) {
     return a.global_batch == b.global_batch && a.objective == b.objective && a.choices == b.choices &&
-           a.fewer_gpus == b.fewer_gpus && a.headroom == b.headroom && a.tokens == b.tokens &&
-           a.price_per_gpu_hour == b.price_per_gpu_hour;
+           a.fewer_gpus == b.fewer_gpus && a.fit_probability == b.fit_probability && a.host_memory == b.host_memory &&
+           a.headroom == b.headroom && a.tokens == b.tokens && a.price_per_gpu_hour == b.price_per_gpu_hour;
 }
 
 }  // namespace
@@ -108,6 +111,7 @@ void PlannerModel::setActive(bool active) {
 PlanRequest PlannerModel::request() const {
     PlanRequest request = asked_;
     request.plan = plan_->plan();
+    request.framework = plan_->framework();
     return request;
 }
 
@@ -122,7 +126,7 @@ Result<void> PlannerModel::ask(const std::function<Result<void>(PlanRequest&)>& 
 }
 
 void PlannerModel::planChanged() {
-    if (sought_ && !stale_ && sameQuestion(asked_.plan, plan_->plan())) {
+    if (sought_ && !stale_ && asked_.framework == plan_->framework() && sameQuestion(asked_.plan, plan_->plan())) {
         emit changed();  // beside another plan the same layouts are better or worse
         return;
     }
@@ -142,6 +146,7 @@ void PlannerModel::seek() {
     stale_ = true;
     sought_ = true;
     asked_.plan = plan_->plan();
+    asked_.framework = plan_->framework();
     using Answer = std::shared_ptr<const PlannerAnswer>;
     search_.ask(
         [this, request = asked_, planner = planner_](const Question& question) -> Result<Answer> {

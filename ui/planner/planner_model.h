@@ -45,7 +45,7 @@ public:
     /// Nothing is searched while no page shows the result.
     void setActive(bool active);
 
-    /// The current request, with the current plan.
+    /// The current request, with the current plan, under the framework whose memory the waterline shows.
     PlanRequest request() const;
     /// Changes the request; an error of `edit` leaves the request unchanged.
     Result<void> ask(const std::function<Result<void>(PlanRequest&)>& edit);

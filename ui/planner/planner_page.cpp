@@ -12,6 +12,7 @@
 #include "ui/planner/planner_form.h"
 #include "ui/planner/planner_table.h"
 #include "ui/plots/pareto_plot.h"
+#include "ui/waterline/waterline_data.h"
 #include "ui/widgets/card.h"
 #include "ui/widgets/link_delegate.h"
 #include "ui/widgets/wrap_label.h"
@@ -177,7 +178,7 @@ void PlannerPage::hideEvent(QHideEvent* event) {
 void PlannerPage::refresh() {
     if (!isVisible()) return;
     shown_ = model_.answer();
-    present_ = figuresOfPlan(plan_->plan());
+    present_ = figuresOfPlan(plan_->plan(), plan_->framework());
     refreshState();
     table_->setAnswer(shown_.get(), plan_->plan());
     refreshPlot();
@@ -206,6 +207,9 @@ void PlannerPage::refreshState() {
     relaxation_table_->setVisible(nothing);
     details_->setStale(model_.isStale());
     QStringList notes;
+    if (shown_ && shown_->request.framework != Framework::Plimsoll)
+        notes << tr("Memory under %1, whose own limits are kept; step times are Plimsoll's estimate.")
+                     .arg(frameworkTitle(shown_->request.framework));
     if (shown_)
         for (const std::string& note : shown_->result.notes) notes << inWords(note);
     notes_->setText(notes.join(QLatin1Char('\n')));
@@ -224,7 +228,8 @@ void PlannerPage::refreshSelection() {
     const QList<int> chosen = table_->selected();
     std::vector<LayoutFigures> figures;
     for (const int row : chosen)
-        figures.push_back(figuresOfPlan(model_.planWith(table_->rows()[static_cast<std::size_t>(row)].candidate)));
+        figures.push_back(figuresOfPlan(model_.planWith(table_->rows()[static_cast<std::size_t>(row)].candidate),
+                                        plan_->framework()));
     details_->setLayoutShown(figures.empty() ? nullptr : &figures[0], present_, model_.request());
     plot_->setCurrent(chosen.isEmpty() ? -1 : chosen[0]);
     pair_card_->setVisible(figures.size() > 1);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int tableHeight = 262;  // nine rows; the plot under it stays in sight
 constexpr int mostCompared = 2;
-constexpr int leastWords = 350;  // pixels for a layout in words
+constexpr int leastWords = 480;  // pixels for a layout in words
 
 }  // namespace
 
@@ -67,6 +67,9 @@ void PlannerTable::showColumns(const PlannerAnswer* answer) {
         return row.candidate.gpus() == rows.front().candidate.gpus();
     });
     table_->setUnused(CandidateTable::Gpus, sameGpus);
+    const bool nothingOffloaded =
+        std::all_of(rows.begin(), rows.end(), [](const CandidateRow& row) { return row.candidate.host == 0; });
+    table_->setUnused(CandidateTable::Host, nothingOffloaded);
     table_->setUnused(CandidateTable::Price, !answer || answer->request.price_per_gpu_hour <= 0);
 }
 

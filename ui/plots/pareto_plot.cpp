@@ -21,6 +21,7 @@ namespace plimsoll::ui {
 namespace {
 
 constexpr double reach = 9, radius = 3, frontRadius = 4.5;
+constexpr Bytes farAbove = 4;  // times the largest layout: the line of usable memory is told in words
 constexpr double logFrom = 5;  // a wider range of times gets a log scale
 
 ValueAxis timeAxis(const std::vector<ParetoPoint>& points, const std::optional<ParetoPoint>& present) {
@@ -36,8 +37,10 @@ ValueAxis timeAxis(const std::vector<ParetoPoint>& points, const std::optional<P
 }
 
 ValueAxis memoryAxis(const std::vector<ParetoPoint>& points, const std::optional<ParetoPoint>& present, Bytes usable) {
-    Bytes high = std::max<Bytes>(usable, 1);
+    Bytes high = 1;
     for (const ParetoPoint& point : points) high = std::max(high, point.peak);
+    // Where every layout is small beside the GPU's memory, its line would squeeze them onto the ground.
+    if (points.empty() || usable <= farAbove * high) high = std::max(high, usable);
     // A layout far beyond the card would flatten all layouts that fit.
     if (present) high = std::max(high, std::min(present->peak, 2 * high));
     return {ValueKind::Bytes, Scale::Linear, 0, static_cast<double>(high)};
@@ -146,6 +149,12 @@ void ParetoPlot::paintGrid(QPainter& painter) const {
     }
     if (usable_ <= 0) return;
     const double y = std::round(all.bottom() - all.height() * memory_.position(static_cast<double>(usable_)));
+    if (y < all.top() - 1) {
+        painter.setPen(theme.water);
+        painter.drawText(QRectF(all.left(), all.top(), all.width() - 2, height), Qt::AlignRight | Qt::AlignVCenter,
+                         tr("usable %1, far above").arg(bytesText(usable_)));
+        return;
+    }
     painter.setPen(QPen(theme.water, 2));
     painter.drawLine(QPointF(all.left(), y), QPointF(all.right(), y));
     const QString text = tr("usable %1").arg(bytesText(usable_));

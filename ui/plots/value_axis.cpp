@@ -121,11 +121,13 @@ std::vector<Tick> ValueAxis::decadeTicks(int count) const {
         for (const double m : steps) {
             const double value = m * std::pow(10.0, e);
             if (value < low_ || value > high_) continue;
-            const Unit unit = unitFor(kind_, value);
+            // Minutes and hours are no powers of ten: 10 s, 20 s, 50 s, 100 s.
+            const Unit unit = unitFor(kind_, kind_ == ValueKind::Seconds ? std::min(value, 1.0) : value);
             const double shown = value / unit.size;
             const bool plain_number = kind_ != ValueKind::Scientific && shown >= 1e-3 && shown < 1e5;
-            ticks.push_back(
-                {value, withUnit(plain_number ? QLocale().toString(shown, 'g', 3) : scientific(shown, 1), unit)});
+            ticks.push_back({value, withUnit(plain_number ? QLocale().toString(shown, 'g', shown < 1000 ? 3 : 5)
+                                                          : scientific(shown, 1),
+                                             unit)});
         }
     }
     return ticks;

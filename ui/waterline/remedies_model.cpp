@@ -74,7 +74,9 @@ QList<TextRow> remedyRows(const Remedies& remedies) {
         QString then =
             remedy.fits ? RemediesModel::tr("fits, %1").arg(bytesText(remedy.total)) : bytesText(remedy.total);
         if (remedy.host > 0) then += RemediesModel::tr(" · +%1 host").arg(bytesText(remedy.host));
-        if (!remedy.exact) then += RemediesModel::tr(" · rounds otherwise");
+        if (!remedy.exact)
+            then += remedy.adapters ? RemediesModel::tr(" · trains adapters alone")
+                                    : RemediesModel::tr(" · rounds otherwise");
         row.cells = {qt(remedy.name), bytesText(remedy.saves), stepTimeText(remedy.slowdown), then,
                      RemediesModel::tr("Apply")};
         QStringList settings;

@@ -21,7 +21,7 @@ std::string row(const Remedy& remedy) {
     std::string then = remedy.fits ? coloured(fmt::format("fits: {}", format_bytes(remedy.total)), 35)
                                    : fmt::format("{} needed", format_bytes(remedy.total));
     if (remedy.host > 0) then += fmt::format(", {} more host memory a rank", format_bytes(remedy.host));
-    if (!remedy.exact) then += ", rounds otherwise";
+    if (!remedy.exact) then += remedy.adapters ? ", trains adapters alone" : ", rounds otherwise";
     return fmt::format("  {} {} {}   {}\n", fitted(remedy.name, name_width),
                        fitted(format_bytes(remedy.saves), 10, true), fitted(time_words(remedy.slowdown), 9, true),
                        then);

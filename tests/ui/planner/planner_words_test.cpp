@@ -6,6 +6,7 @@
 #include "core/plan/presets.h"
 #include "core/plan/settings.h"
 #include "core/plan/starting_plan.h"
+#include "ui/common/value_format.h"
 #include "ui/planner/candidate_words.h"
 #include "ui/planner/planner_field.h"
 #include "ui/planner/planner_model.h"
@@ -43,10 +44,21 @@ TEST(PlannerField, AmountsTakeTheLettersOfTokensAndRefuseNonsense) {
     EXPECT_EQ(plannerFieldText(request, PlannerField::Tokens), QStringLiteral("1M"));
     ASSERT_TRUE(readPlannerField(PlannerField::Headroom, QStringLiteral("5 %"), request));
     EXPECT_DOUBLE_EQ(request.headroom, 0.05);
+    EXPECT_EQ(plannerFieldText(request, PlannerField::FitProbability), QStringLiteral("95 %"));
+    ASSERT_TRUE(readPlannerField(PlannerField::FitProbability, QStringLiteral("80 %"), request));
+    EXPECT_DOUBLE_EQ(request.fit_probability, 0.8);
+    ASSERT_TRUE(readPlannerField(PlannerField::FitProbability, QString(), request));
+    EXPECT_DOUBLE_EQ(request.fit_probability, default_fit_probability);
+    ASSERT_TRUE(readPlannerField(PlannerField::HostMemory, QStringLiteral("512 GiB"), request));
+    EXPECT_EQ(request.host_memory, 512 * GiB);
+    EXPECT_EQ(plannerFieldText(request, PlannerField::HostMemory), QStringLiteral("512"));
     ASSERT_TRUE(readPlannerField(PlannerField::GlobalBatch, QStringLiteral("1,536"), request));
     EXPECT_EQ(request.global_batch, 1536);
     const PlanRequest before = request;
     for (const auto& [field, bad] : {std::pair{PlannerField::Headroom, "100"},
+                                     {PlannerField::FitProbability, "0.95"},
+                                     {PlannerField::FitProbability, "100"},
+                                     {PlannerField::HostMemory, "-1"},
                                      {PlannerField::Headroom, "-1"},
                                      {PlannerField::GlobalBatch, "0"},
                                      {PlannerField::GlobalBatch, "1.5"},
@@ -94,6 +106,9 @@ TEST(CandidateWords, ALayoutIsToldBesideThePlans) {
     const QString words = besideWords(present, full);
     EXPECT_TRUE(words.contains(QStringLiteral("slower than the plan's layout"))) << words.toStdString();
     EXPECT_TRUE(words.contains(QStringLiteral("more computing again"))) << words.toStdString();
+    // Slower by as much as its step is longer, as among the neighbours of the best.
+    EXPECT_TRUE(words.startsWith(percentText(full.step->step / present.step->step - 1) + QStringLiteral(" slower")))
+        << words.toStdString();
     EXPECT_TRUE(words.contains(QStringLiteral("less on the fullest rank"))) << words.toStdString();
     // The words of a bar are the parts of the step.
     double sum = 0;
