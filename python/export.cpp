@@ -13,9 +13,9 @@ struct Export {
     ExportedText exported;
 };
 
-Export export_for(const Plan& plan, const std::string& target) {
+Export export_for(const Plan& plan, const std::string& target, const std::string& program) {
     const py::gil_scoped_release others_may_run;
-    return {value_of(export_target(target)), value_of(export_plan(plan, target))};
+    return {value_of(export_target(target)), value_of(export_plan(plan, target, program))};
 }
 
 }  // namespace
@@ -47,8 +47,11 @@ void add_export(py::module_& module) {
                                e.exported.notes.size());
         });
     module.def("export_targets", &export_targets, "Every target of export().");
-    module.def("export", &export_for, py::arg("plan"), py::arg("target"),
-               "The plan for another tool. BadInput when the plan is impossible, or the target has no words for it.");
+    module.def(
+        "export", &export_for, py::arg("plan"), py::arg("target"), py::arg("program") = "",
+        "The plan for another tool. BadInput when the plan is impossible, the target has no words for it, or its "
+        "tool would refuse it. The first note tells where it does not fit under the tool. program: the exported "
+        "tool that a launcher starts (\"megatron\"); without it a train.py.");
 }
 
 }  // namespace plimsoll::python

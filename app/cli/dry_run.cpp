@@ -8,11 +8,11 @@
 
 #include "app/cli/reports/dry_run_text.h"
 #include "app/cli/terminal/command.h"
+#include "app/cli/terminal/hardware_arguments.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/allocator/allocator_settings.h"
 #include "core/estimate/estimate.h"
-#include "core/plan/gpu.h"
 
 namespace plimsoll::cli {
 
@@ -27,18 +27,6 @@ struct DryRunArguments {
     bool all_micro_batches = false;
     bool check = false;
 };
-
-Result<Plan> on_gpu(Plan plan, const std::string& name) {
-    if (name.empty()) return plan;
-    if (name == "cpu") {
-        plan.cluster.gpu = "cpu";
-    } else {
-        PLIMSOLL_TRY(const auto gpu, find_gpu(name));
-        plan.cluster.gpu = gpu.name;
-    }
-    plan.cluster.usable_gib = 0;  // the plan's value was about another card
-    return plan;
-}
 
 std::int64_t ranks_a_stage(const Plan& plan) { return plan.layout.world_size() / plan.layout.pp; }
 
@@ -84,7 +72,7 @@ Result<void> add_estimate(Json& rank, const Plan& plan) {
 
 Result<int> dry_run(DryRunArguments& arguments) {
     PLIMSOLL_TRY(const auto plan,
-                 arguments.plan.load([&](Plan read) { return on_gpu(std::move(read), arguments.gpu); }));
+                 arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments.gpu); }));
     PLIMSOLL_CHECK(parse_allocator_settings(arguments.allocator_settings));
     PLIMSOLL_TRY(const auto ranks, ranks_of(plan, arguments.rank));
     PLIMSOLL_TRY(const auto capacity, for_tensors(plan));

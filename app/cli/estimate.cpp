@@ -9,12 +9,11 @@
 #include "app/cli/reports/interval_report.h"
 #include "app/cli/reports/memory_report.h"
 #include "app/cli/reports/remedies_report.h"
+#include "app/cli/terminal/hardware_arguments.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/estimate/estimate_json.h"
 #include "core/frameworks/estimate_under.h"
-#include "core/plan/gpu.h"
-#include "core/plan/layout_change.h"
 #include "core/remedies/find_remedies.h"
 #include "core/remedies/remedies.h"
 #include "core/remedies/remedies_json.h"
@@ -34,28 +33,6 @@ struct EstimateArguments {
     bool remedies = false;
     bool check = false;
 };
-
-Result<Plan> on_hardware(Plan plan, const EstimateArguments& arguments) {
-    if (!arguments.gpu.empty()) {
-        if (arguments.gpu == "cpu") {
-            plan.cluster.gpu = "cpu";
-        } else {
-            PLIMSOLL_TRY(const auto gpu, find_gpu(arguments.gpu));
-            plan.cluster.gpu = gpu.name;
-        }
-        plan.cluster.usable_gib = 0;  // the plan's value was about another card
-    }
-    if (!arguments.gpus) return plan;
-    std::vector<std::string> notes;
-    const auto& settings = arguments.plan.settings;
-    const bool sets_batch = std::any_of(settings.begin(), settings.end(), [](const std::string& setting) {
-        return sets_global_batch(std::string_view(setting).substr(0, setting.find('=')));
-    });
-    auto changed =
-        with_gpus(std::move(plan), *arguments.gpus, notes, sets_batch ? GlobalBatch::Follows : GlobalBatch::Stays);
-    for (const std::string& note : notes) warn(note);
-    return changed;
-}
 
 /// The same command line with changed settings.
 std::string call_with(const EstimateArguments& arguments, const std::vector<std::string>& more) {
@@ -80,8 +57,9 @@ Result<MemoryEstimate> memory_of(Framework framework, const Plan& plan, const st
 }
 
 Result<int> estimate(EstimateArguments& arguments) {
-    PLIMSOLL_TRY(const auto plan,
-                 arguments.plan.load([&](Plan read) { return on_hardware(std::move(read), arguments); }));
+    PLIMSOLL_TRY(const auto plan, arguments.plan.load([&](Plan read) {
+        return on_hardware(std::move(read), arguments.gpu, arguments.gpus, arguments.plan.settings);
+    }));
     const auto framework = find_framework(arguments.framework);
     if (!framework)
         return bad_input("no framework is called \"{}\"; known are {}", arguments.framework,

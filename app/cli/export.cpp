@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll export: a plan, a checkpoint or records in another tool's format.
+#include <fmt/ranges.h>
+
+#include <optional>
 #include <system_error>
 
+#include "app/cli/terminal/hardware_arguments.h"
 #include "app/cli/terminal/plan_arguments.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
@@ -13,12 +17,15 @@ namespace {
 
 struct ExportArguments {
     PlanArguments plan;
-    std::string output;
+    std::string gpu, program, output;
+    std::optional<std::int64_t> gpus;
 };
 
 Result<int> export_to(std::string_view target, ExportArguments& arguments) {
-    PLIMSOLL_TRY(const auto plan, arguments.plan.load());
-    PLIMSOLL_TRY(const auto exported, export_plan(plan, target));
+    PLIMSOLL_TRY(const auto plan, arguments.plan.load([&](Plan read) {
+        return on_hardware(std::move(read), arguments.gpu, arguments.gpus, arguments.plan.settings);
+    }));
+    PLIMSOLL_TRY(const auto exported, export_plan(plan, target, arguments.program));
     if (arguments.output.empty()) {
         say(exported.text);
     } else {
@@ -37,6 +44,17 @@ void add_target(CLI::App& parent, Work& work, const ExportTarget& target) {
         add_command(parent, std::string(target.name), fmt::format("{} ({})", target.what, target.file_name));
     const auto arguments = std::make_shared<ExportArguments>();
     arguments->plan.add_to(*command);
+    command->add_option("--gpu", arguments->gpu, "GPU of the catalogue (\"A100 SXM4 80GB\", h100), or cpu")
+        ->type_name("NAME");
+    command->add_option("--gpus", arguments->gpus, "GPUs in all; dp follows, the global batch stays where it divides")
+        ->type_name("N");
+    if (starts_program(target.name)) {
+        command
+            ->add_option("--program", arguments->program,
+                         fmt::format("Exported tool that it starts: {}; without it your own train.py",
+                                     fmt::join(export_programs(), ", ")))
+            ->type_name("TOOL");
+    }
     command
         ->add_option("-o,--output", arguments->output,
                      "File to write (whole or not at all); standard output without it")
@@ -50,7 +68,8 @@ void add_target(CLI::App& parent, Work& work, const ExportTarget& target) {
 void add_export(CLI::App& app, Work& work) {
     CLI::App* command = add_command(
         app, "export",
-        "Write the plan, or a run's weights, for another tool; what it cannot say is noted on standard error");
+        "Write the plan, or a run's weights, for another tool; settings that its format cannot hold are listed on standard "
+        "error, with where to set them, and so is a plan that does not fit under the tool");
     command->require_subcommand(1);
     for (const ExportTarget& target : export_targets()) add_target(*command, work, target);
     add_export_hf(*command, work);

@@ -29,16 +29,22 @@ std::string one_line(std::string text) {
     return text;
 }
 
-/// A sentence when the first word is no known command.
-std::string unknown_command(const CLI::App& app, int argc, char** argv) {
-    if (argc < 2 || argv[1][0] == '-') return "";
-    const std::string word = argv[1];
+/// A sentence when the first word is no known command, or the second none of those of the first.
+std::string unknown_command(const CLI::App& app, int argc, char** argv, int at = 1) {
+    const std::string parent = at > 1 ? app.get_name() + " " : "";
+    const bool missing = argc <= at;
+    if ((missing && at == 1) || (!missing && argv[at][0] == '-')) return "";
+    const std::string word = missing ? "" : argv[at];
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-        if (command->get_name() == word) return "";
+        if (command->get_name() == word) {
+            const bool has_more = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
+            return has_more ? unknown_command(*command, argc, argv, at + 1) : "";
+        }
         if (!command->get_group().empty()) names.push_back(command->get_name());
     }
-    return fmt::format("there is no command \"{}\"{}; the commands are {}", word, did_you_mean(word, names),
+    if (missing) return fmt::format("plimsoll {}needs one of {}", parent, fmt::join(names, ", "));
+    return fmt::format("there is no command \"{}{}\"{}; the commands are {}", parent, word, did_you_mean(word, names),
                        fmt::join(names, ", "));
 }
 

@@ -62,6 +62,36 @@ TEST_F(InteropTest, EveryTargetIsACommandAndWritesTheCoresText) {
     EXPECT_EQ(plimsoll({"export", "acelerate"}).code, 2);
 }
 
+TEST_F(InteropTest, ExportsAreOnTheHardwareThatIsNamed) {
+    const Output written = plimsoll({"export", "megatron", "llama-7b", "--gpu", "h100", "--gpus", "16"});
+    EXPECT_EQ(written.code, 0) << written.err;
+    EXPECT_THAT(written.out, HasSubstr("torchrun --nnodes=2 --nproc-per-node=8"));
+    expect_refused({"export", "megatron", "llama-7b", "--gpu", "h1000"}, "did you mean");
+}
+
+TEST_F(InteropTest, ExportsTellWhereTheirToolRunsOutOfMemory) {
+    const std::vector<std::string> large{"llama-3-70b", "--gpu", "h100", "--gpus", "8", "--set", "layout.zero_stage=1"};
+    const auto with = [&](std::vector<std::string> words) {
+        words.insert(words.end(), large.begin(), large.end());
+        return plimsoll(words);
+    };
+    const Output megatron = with({"export", "megatron"});
+    EXPECT_EQ(megatron.code, 0) << megatron.err;
+    EXPECT_THAT(megatron.err, ::testing::ContainsRegex("note: The plan does not fit under Megatron-LM: .* OOM risk"));
+    EXPECT_THAT(with({"export", "torchrun", "--program", "megatron"}).err, HasSubstr("does not fit under Megatron-LM"));
+    EXPECT_THAT(with({"export", "torchrun"}).err, Not(HasSubstr("does not fit")));
+    expect_refused({"export", "torchrun", "--program", "megatorn"}, "did you mean \"megatron\"?");
+    expect_refused({"export", "torchtitan", "qwen2.5-7b", "--gpu", "h100"}, "no biases");
+}
+
+TEST_F(InteropTest, UnknownTargetsNameTheNearestAndAll) {
+    expect_refused({"export", "acelerate"}, "there is no command \"export acelerate\" (did you mean \"accelerate\"?)");
+    expect_refused({"export", "foo"}, "the commands are deepspeed, accelerate");
+    expect_refused({"import", "foo"}, "the commands are");
+    expect_refused({"validate", "foo"}, "the commands are");
+    expect_refused({"export"}, "plimsoll export needs one of deepspeed");
+}
+
 TEST_F(InteropTest, LintEndsWithItsVerdict) {
     put_contents(folder / "ds.json", R"({"train_micro_batch_size_per_gpu": 1, "gradient_clipping": 1.0})");
     EXPECT_EQ(plimsoll({"lint", path("ds.json"), "--world", "8"}).code, 0);

@@ -48,7 +48,7 @@ TEST_F(UsageTest, WrongUsageIsOneSentenceAndExitCodeTwo) {
     expect_refused({"estimat"}, "there is no command \"estimat\" (did you mean \"estimate\"?)");
     expect_refused({"estimate", "--no-such"}, "--no-such");
     expect_refused({"estimate", "--gpus", "many"}, "--gpus");
-    expect_refused({"export"}, "subcommand");
+    expect_refused({"export"}, "needs one of deepspeed");
     expect_refused({"import", "hf"}, "CONFIG");
     expect_refused({"stop"}, "RUN");
     expect_refused({"watch", "--once", "--follow"}, "excludes");

@@ -210,7 +210,16 @@ TEST_F(GuiTest, EveryToolIsListedAndItsTextFollowsThePlan) {
         ASSERT_TRUE(exported) << exported.error().message;
         EXPECT_EQ(page->text().toStdString(), exported->text);
     }
+    const auto torchrun = std::find_if(export_targets().begin(), export_targets().end(),
+                                       [](const ExportTarget& target) { return target.name == "torchrun"; });
+    page->targets()->setCurrentIndex(
+        page->targets()->model()->index(static_cast<int>(torchrun - export_targets().begin()), 0));
+    EXPECT_TRUE(page->programs()->isVisible());
+    page->programs()->setCurrentIndex(page->programs()->findData(QStringLiteral("megatron")));
+    EXPECT_TRUE(page->text().contains(QStringLiteral("pretrain_gpt.py")));
+    page->programs()->setCurrentIndex(0);
     page->targets()->setCurrentIndex(page->targets()->model()->index(4, 0));
+    EXPECT_FALSE(page->programs()->isVisible());
     ASSERT_TRUE(page->text().contains(QStringLiteral("--micro-batch-size 1")));
     type("layout.micro_batch", "2");
     EXPECT_TRUE(page->text().contains(QStringLiteral("--micro-batch-size 2")));

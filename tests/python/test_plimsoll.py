@@ -334,6 +334,8 @@ class ExportTest(Case):
                 made.save(self.folder / target.file_name)
                 self.assertEqual((self.folder / target.file_name).read_text(), made.text)
         self.assert_bad("accelerate", plimsoll.export, plan, "acelerate")
+        self.assertIn("pretrain_gpt.py", plimsoll.export(plan, "torchrun", program="megatron").text)
+        self.assert_bad("is no launcher", plimsoll.export, plan, "env", "megatron")
 
 
 class CatalogueTest(Case):

@@ -2,6 +2,7 @@
 #include "ui/export/export_page.h"
 
 #include <QClipboard>
+#include <QComboBox>
 #include <QFileDialog>
 #include <QFontDatabase>
 #include <QGuiApplication>
@@ -37,6 +38,7 @@ ExportPage::ExportPage(PlanModel* model, QWidget* parent)
     : Page(tr("Export"), parent),
       model_(model),
       targets_(new QListView(this)),
+      programs_(new QComboBox(this)),
       release_(new FieldForm(model_, {QStringLiteral("export.deepspeed_release")}, this)),
       text_(new QPlainTextEdit(this)),
       notes_(new WrapLabel(this)),
@@ -46,6 +48,7 @@ ExportPage::ExportPage(PlanModel* model, QWidget* parent)
       save_(new QPushButton(tr("Save as…"), this)) {
     build();
     connect(targets_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ExportPage::refresh);
+    connect(programs_, &QComboBox::currentIndexChanged, this, &ExportPage::refresh);
     connect(copy_, &QPushButton::clicked, this, &ExportPage::copy);
     connect(save_, &QPushButton::clicked, this, &ExportPage::askAndSave);
     connect(model_, &PlanModel::changed, this, &ExportPage::refresh);
@@ -63,12 +66,16 @@ void ExportPage::build() {
     targets_->setAccessibleName(tr("Tools to export to"));
     targets_->setItemDelegate(new RoomyRows(targets_));
     targets_->setMinimumHeight(300);
+    programs_->addItem(tr("Starts train.py"));
+    for (const QString& each : exportPrograms()) programs_->addItem(tr("Starts %1").arg(each), each);
+    programs_->setAccessibleName(tr("Program that the launcher starts"));
     copy_->setAccessibleName(tr("Copy the export"));
     save_->setAccessibleName(tr("Save the export"));
     save_->setProperty("primary", true);
 
     auto* card = new Card(tr("For"), this);
     card->body()->addWidget(targets_, 1);
+    card->body()->addWidget(programs_);
     card->body()->addWidget(release_);
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(copy_);
@@ -100,6 +107,8 @@ const ExportChoice& ExportPage::choice() const {
     return exportChoices().at(std::max(targets_->currentIndex().row(), 0));
 }
 
+QString ExportPage::program() const { return choice().startsProgram ? programs_->currentData().toString() : QString(); }
+
 QString ExportPage::text() const { return text_->toPlainText(); }
 
 QString ExportPage::notes() const { return notes_->text(); }
@@ -116,7 +125,7 @@ void ExportPage::askAndSave() {
 }
 
 bool ExportPage::saveTo(const QString& path) {
-    const Result<void> saved = saveExport(*model_, choice(), path);
+    const Result<void> saved = saveExport(*model_, choice(), path, program());
     if (saved)
         emit done(tr("Saved as %1.").arg(path));
     else
@@ -125,10 +134,11 @@ bool ExportPage::saveTo(const QString& path) {
 }
 
 void ExportPage::refresh() {
-    const ExportText exported = exportText(*model_, choice());
+    const ExportText exported = exportText(*model_, choice(), program());
     if (text_->toPlainText() != exported.text) text_->setPlainText(exported.text);
     notes_->setText(exported.notes);
     file_->setFact(tr("%1, %2").arg(choice().fileName, exported.fact));
+    programs_->setVisible(choice().startsProgram);
     release_->setVisible(choice().name == QStringLiteral("deepspeed"));
     text_->setEnabled(exported.good);
     copy_->setEnabled(exported.good);

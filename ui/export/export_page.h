@@ -8,6 +8,7 @@
 #include "ui/export/export_text.h"
 #include "ui/widgets/page.h"
 
+class QComboBox;
 class QLabel;
 class QListView;
 class QPlainTextEdit;
@@ -25,6 +26,7 @@ public:
     explicit ExportPage(PlanModel* model, QWidget* parent = nullptr);
 
     QListView* targets() const { return targets_; }
+    QComboBox* programs() const { return programs_; }
     LintCard* lint() const { return lint_; }
     QString text() const;
     QString notes() const;
@@ -37,6 +39,8 @@ signals:
 
 private:
     const ExportChoice& choice() const;
+    /// What the launcher starts; empty: train.py, or no launcher.
+    QString program() const;
     void build();
     void copy();
     void askAndSave();
@@ -45,6 +49,7 @@ private:
     PlanModel* model_;
     QStringListModel titles_;
     QListView* targets_;
+    QComboBox* programs_;
     FieldForm* release_;
     QPlainTextEdit* text_;
     QLabel* notes_;

@@ -18,13 +18,20 @@ const QList<ExportChoice>& exportChoices() {
     static const QList<ExportChoice> choices = [] {
         QList<ExportChoice> list;
         for (const ExportTarget& each : export_targets())
-            list.push_back({text(each.name), text(each.title), text(each.file_name), text(each.what)});
+            list.push_back(
+                {text(each.name), text(each.title), text(each.file_name), text(each.what), starts_program(each.name)});
         return list;
     }();
     return choices;
 }
 
-ExportText exportText(const PlanModel& model, const ExportChoice& choice) {
+QStringList exportPrograms() {
+    QStringList names;
+    for (const std::string& each : export_programs()) names.push_back(QString::fromStdString(each));
+    return names;
+}
+
+ExportText exportText(const PlanModel& model, const ExportChoice& choice, const QString& program) {
     ExportText shown;
     const QList<FieldProblem> problems = model.problems();
     if (!problems.isEmpty()) {
@@ -32,7 +39,7 @@ ExportText exportText(const PlanModel& model, const ExportChoice& choice) {
         shown.fact = PlanModel::tr("not now: see the note");
         return shown;
     }
-    const Result<ExportedText> exported = export_plan(model.plan(), choice.name.toStdString());
+    const Result<ExportedText> exported = export_plan(model.plan(), choice.name.toStdString(), program.toStdString());
     if (!exported) {
         shown.notes = paragraph(QString::fromStdString(exported.error().message));
         shown.fact = PlanModel::tr("not now: see the note");
@@ -49,8 +56,9 @@ ExportText exportText(const PlanModel& model, const ExportChoice& choice) {
     return shown;
 }
 
-Result<void> saveExport(const PlanModel& model, const ExportChoice& choice, const QString& path) {
-    const ExportText exported = exportText(model, choice);
+Result<void> saveExport(const PlanModel& model, const ExportChoice& choice, const QString& path,
+                        const QString& program) {
+    const ExportText exported = exportText(model, choice, program);
     if (!exported.good) return bad_input("there is nothing to export now: the notes on the Export page say why");
     return write_file_atomic(path.toStdString(), exported.text.toStdString());
 }

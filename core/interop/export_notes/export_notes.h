@@ -33,6 +33,10 @@ void note_kept_keys(const Plan& plan, std::string_view who, Notes& notes);
 /// A note on low-rank adapters, for a target that cannot express them; `transformers`: the target's script can wrap the
 /// model with PEFT.
 void note_adapters(const Plan& plan, std::string_view who, bool transformers, Notes& notes);
+/// A note where the plan starts from weights that are not in `who`; `how`: the way to start from them there.
+void note_weights(const Plan& plan, std::string_view who, std::string_view how, Notes& notes);
+/// `how` for a script that makes the model with transformers.
+std::string from_pretrained(const Plan& plan);
 /// Notes on settings that no target can express: activations in 8 bits or in host memory, the loss in pieces, learning
 /// rates by kind of parameter.
 void note_rest(const Plan& plan, std::string_view who, Notes& notes);

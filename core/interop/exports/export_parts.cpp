@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/number_noise.h"
+
 namespace plimsoll::exports {
 
 std::string_view dtype_of(const Plan& plan) { return name_of(plan.numerics.dtype); }
@@ -47,7 +49,7 @@ std::string_view layer_class(Family family) {
 }
 
 std::string to_json_text(const Json& document) {
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return without_noise(document).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string shell_word(std::string_view word) {
@@ -67,7 +69,18 @@ std::string shell_word(std::string_view word) {
     return quoted + "'";
 }
 
-std::string digits(double value) { return fmt::format("{}", value); }
+std::string digits(double value) { return fmt::format("{}", without_noise(value)); }
+
+std::string CommandLine::one_line() const {
+    constexpr std::string_view join = " \\\n  ";
+    std::string line;
+    std::string_view rest = text_;
+    for (std::size_t at = rest.find(join); at != std::string_view::npos; at = rest.find(join)) {
+        line.append(rest.substr(0, at)).append(1, ' ');
+        rest.remove_prefix(at + join.size());
+    }
+    return line.append(rest);
+}
 
 CommandLine& CommandLine::words(std::string_view raw) {
     text_ += fmt::format(" \\\n  {}", raw);

@@ -7,6 +7,7 @@
 #include "core/base/nearest.h"
 #include "core/interop/deepspeed/deepspeed_export.h"
 #include "core/interop/exports/export_parts.h"
+#include "core/interop/exports/fit_note.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
 
@@ -22,7 +23,8 @@ Result<ExportedText> deepspeed_json(const Plan& plan) {
 
 struct Writer {
     ExportTarget target;
-    Result<ExportedText> (*write)(const Plan& plan);
+    Result<ExportedText> (*write)(const Plan& plan) = nullptr;
+    Result<ExportedText> (*launch)(const Plan& plan, exports::Program program) = nullptr;  ///< launchers alone
 };
 
 const std::vector<Writer>& writers() {
@@ -42,16 +44,17 @@ const std::vector<Writer>& writers() {
          exports::torchtitan_command},
         {{"llama-factory", "LLaMA-Factory", "llama_factory.yaml", "llamafactory-cli train"}, exports::llama_factory},
         {{"axolotl", "Axolotl", "axolotl.yaml", "axolotl train"}, exports::axolotl},
-        {{"torchrun", "torchrun", "torchrun.sh", "PyTorch's launcher"}, exports::torchrun},
+        {{"torchrun", "torchrun", "torchrun.sh", "PyTorch's launcher"}, nullptr, exports::torchrun},
         {{"deepspeed-launcher", "deepspeed launcher", "deepspeed.sh", "DeepSpeed's launcher"},
          exports::deepspeed_launcher},
-        {{"mpirun", "mpirun", "mpirun.sh", "Open MPI's launcher"}, exports::mpirun},
-        {{"srun", "srun", "srun.sh", "a step of a Slurm job"}, exports::srun},
-        {{"sbatch", "sbatch", "job.sbatch", "a Slurm batch script"}, exports::sbatch},
+        {{"mpirun", "mpirun", "mpirun.sh", "Open MPI's launcher"}, nullptr, exports::mpirun},
+        {{"srun", "srun", "srun.sh", "a step of a Slurm job"}, nullptr, exports::srun},
+        {{"sbatch", "sbatch", "job.sbatch", "a Slurm batch script"}, nullptr, exports::sbatch},
         {{"env", "Environment", "nccl.env", "NAME=VALUE lines for NCCL and PyTorch"}, exports::environment},
         {{"pytorchjob", "Kubernetes PyTorchJob", "pytorchjob.yaml", "Kubeflow's training operator"},
+         nullptr,
          exports::pytorch_job},
-        {{"jobset", "Kubernetes JobSet", "jobset.yaml", "jobset.x-k8s.io"}, exports::job_set},
+        {{"jobset", "Kubernetes JobSet", "jobset.yaml", "jobset.x-k8s.io"}, nullptr, exports::job_set},
     };
     return all;
 }
@@ -65,6 +68,11 @@ Result<Writer> find_writer(std::string_view name) {
     for (const Writer& each : all) names.emplace_back(each.target.name);
     return bad_input("there is no export to {}{}; there are {}", shown(Json(std::string(name))),
                      did_you_mean(name, names), fmt::join(names, ", "));
+}
+
+Result<ExportedText> launched(const Writer& writer, const Plan& plan, std::string_view name) {
+    PLIMSOLL_TRY(auto program, exports::program_of(plan, name));
+    return writer.launch(plan, std::move(program));
 }
 
 }  // namespace
@@ -83,10 +91,24 @@ Result<ExportTarget> export_target(std::string_view name) {
     return writer.target;
 }
 
-Result<ExportedText> export_plan(const Plan& plan, std::string_view target) {
+bool starts_program(std::string_view target) {
+    const auto writer = find_writer(target);
+    return writer && writer->launch != nullptr;
+}
+
+Result<ExportedText> export_plan(const Plan& plan, std::string_view target, std::string_view program) {
     PLIMSOLL_TRY(const auto writer, find_writer(target));
     PLIMSOLL_CHECK(require_possible(plan));
-    return writer.write(plan);
+    if (writer.launch == nullptr && !program.empty()) {
+        return bad_input("{} is no launcher, so it starts no program: leave \"{}\" out", writer.target.title, program);
+    }
+    auto exported = writer.launch == nullptr ? writer.write(plan) : launched(writer, plan, program);
+    if (!exported) return exported;
+    if (const auto framework = exports::framework_of(plan, program.empty() ? target : program)) {
+        if (auto note = exports::fit_note(plan, *framework))
+            exported->notes.insert(exported->notes.begin(), *std::move(note));
+    }
+    return exported;
 }
 
 }  // namespace plimsoll

@@ -27,7 +27,15 @@ struct ExportedText {
     std::vector<std::string> notes;  ///< settings that the target cannot express, and where to make them
 };
 
-/// Error where the plan is not possible (check_plan), or is of a kind that the target cannot express at all.
-Result<ExportedText> export_plan(const Plan& plan, std::string_view target);
+/// Error where the plan is not possible (check_plan), or is one that the target cannot express or its tool would refuse.
+/// The first note tells where the plan does not fit, or is likely not to, under the program that the export is for.
+/// `program`: what a launcher starts in each rank, one of export_programs(); empty: a train.py. An error with a target
+/// that is no launcher.
+Result<ExportedText> export_plan(const Plan& plan, std::string_view target, std::string_view program = "");
+
+/// Exports whose tool brings a training program that launchers can start.
+const std::vector<std::string>& export_programs();
+/// Whether the target is a launcher that takes a program.
+bool starts_program(std::string_view target);
 
 }  // namespace plimsoll

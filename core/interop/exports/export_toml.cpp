@@ -16,7 +16,12 @@ toml::table to_table(const Json& object);
 
 toml::array to_array(const Json& list) {
     toml::array array;
-    for (const Json& each : list) array.push_back(each.get<std::string>());
+    for (const Json& each : list) {
+        if (each.is_array())
+            array.push_back(to_array(each));
+        else
+            array.push_back(each.get<std::string>());
+    }
     return array;
 }
 
@@ -45,7 +50,7 @@ std::string shortest_numbers(const std::string& text) {
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
         const bool real = value.find_first_of(".e") != std::string::npos && std::isfinite(number);
         if (error != std::errc() || end != value.data() + value.size() || !real) continue;
-        std::string shortest = fmt::format("{}", number);
+        std::string shortest = digits(number);
         if (shortest.find_first_of(".e") == std::string::npos) shortest += ".0";
         line.replace(at + 3, std::string::npos, shortest);
     }

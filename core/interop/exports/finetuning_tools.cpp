@@ -15,6 +15,11 @@ namespace {
 /// A model's folder, or a placeholder.
 std::string model_path(const Plan& plan) { return plan.model.weights.empty() ? "MODEL_OR_FOLDER" : plan.model.weights; }
 
+/// FlashAttention-2 computes in 16 bits alone (transformers/modeling_utils.py, _flash_attn_2_can_dispatch).
+bool takes_flash(const Plan& plan) {
+    return plan.numerics.attention == Attention::Flash && plan.numerics.dtype != Dtype::Fp32;
+}
+
 void note_common(const Plan& plan, Notes& notes) {
     notes.push_back(plan.model.weights.empty()
                         ? "The model is to be named: a Hugging Face repository or folder in place of MODEL_OR_FOLDER."
@@ -75,10 +80,15 @@ Result<ExportedText> llama_factory(const Plan& plan) {
     json["disable_gradient_checkpointing"] = !arguments["gradient_checkpointing"].get<bool>();
     arguments.erase("gradient_checkpointing");
     json.update(arguments);
-    json["flash_attn"] = plan.numerics.attention == Attention::Flash ? "fa2" : "disabled";
+    const bool flash = plan.numerics.attention == Attention::Flash;
+    json["flash_attn"] = takes_flash(plan) ? "fa2" : flash ? "sdpa" : "disabled";
     if (adapts(plan)) json.update(llama_factory_adapter(plan, out.notes));
     if (plan.layout.zero_stage > 0) json["deepspeed"] = "ds.json";
     note_common(plan, out.notes);
+    if (plan.cluster.world_size() == 1 && plan.layout.zero_stage > 0)
+        out.notes.push_back("LLaMA-Factory takes a DeepSpeed file on one GPU only with FORCE_TORCHRUN=1.");
+    if (plan.cluster.nodes > 1)
+        out.notes.push_back("On each node set NNODES, NODE_RANK, MASTER_ADDR and MASTER_PORT for llamafactory-cli.");
     out.text = to_yaml(json);
     return out;
 }
@@ -86,6 +96,12 @@ Result<ExportedText> llama_factory(const Plan& plan) {
 Result<ExportedText> axolotl(const Plan& plan) {
     ExportedText out;
     const Layout& layout = plan.layout;
+    if (layout.cp > 1 && plan.numerics.dtype == Dtype::Fp32) {
+        return bad_input(
+            "Axolotl's context parallelism is FlashAttention-2's, which computes in 16 bits: set numerics.dtype to bf16 or "
+            "layout.cp to 1, it is {}, for this export",
+            layout.cp);
+    }
     Json arguments = training_arguments(plan, {.pipeline = true, .expert = true, .sequence = true}, out.notes);
     Json json{{"base_model", model_path(plan)},
               {"datasets", Json::array({{{"path", "DATASET"}, {"type", "completion"}}})},
@@ -99,7 +115,13 @@ Result<ExportedText> axolotl(const Plan& plan) {
         arguments.erase(moved);
     }
     json.update(arguments);
-    json["attn_implementation"] = plan.numerics.attention == Attention::Flash ? "flash_attention_2" : "eager";
+    const bool flash = plan.numerics.attention == Attention::Flash;
+    // Its schema refuses context parallelism with another one.
+    json["attn_implementation"] = takes_flash(plan) || layout.cp > 1 ? "flash_attention_2" : flash ? "sdpa" : "eager";
+    if (layout.cp > 1 && !flash) {
+        out.notes.push_back(
+            "Axolotl's context parallelism is FlashAttention-2's: it stands in place of numerics.attention eager.");
+    }
     if (layout.tp > 1) json["tensor_parallel_size"] = layout.tp;
     if (layout.cp > 1) json["context_parallel_size"] = layout.cp;
     if (adapts(plan)) json.update(axolotl_adapter(plan, out.notes));

@@ -24,19 +24,25 @@ Json container(const Plan& plan, std::string_view name, Json command) {
 /// Data loaders and NCCL need more shared memory than a container has.
 Json volumes() { return Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}}); }
 
-void notes_of(Notes& notes) {
-    notes.push_back(
-        "IMAGE is your container image, with train.py in it: the file says how many ranks there are and nothing else of the plan.");
+/// In a shell, which splits the words of the program and sets its variable.
+Json shell_command(const Program& program, std::string_view launcher) {
+    const std::string set = program.environment.empty() ? "" : fmt::format("export {}; ", program.environment);
+    return Json::array({"sh", "-c", fmt::format("{}{} {}", set, launcher, program.line.one_line())});
+}
+
+void add_job_notes(const Program& program, Notes& notes) {
+    notes.push_back("IMAGE is your container image, with the program in it.");
+    notes.insert(notes.end(), program.notes.begin(), program.notes.end());
     notes.push_back("The namespace, the queue and the volumes for data and checkpoints are your cluster's.");
 }
 
 }  // namespace
 
-Result<ExportedText> pytorch_job(const Plan& plan) {
+Result<ExportedText> pytorch_job(const Plan& plan, Program program) {
     ExportedText out;
     const Cluster& cluster = plan.cluster;
     const auto replica = [&](std::int64_t count) -> Json {
-        const Json command = Json::array({"torchrun", "train.py"});
+        const Json command = shell_command(program, "torchrun");
         return {
             {"replicas", count},
             {"restartPolicy", "OnFailure"},
@@ -53,22 +59,22 @@ Result<ExportedText> pytorch_job(const Plan& plan) {
                       {"runPolicy", {{"cleanPodPolicy", "None"}, {"backoffLimit", 3}}},
                       {"pytorchReplicaSpecs", std::move(specs)}}}};
     out.notes.push_back("The operator sets MASTER_ADDR, WORLD_SIZE and PET_NPROC_PER_NODE, which torchrun reads.");
-    notes_of(out.notes);
+    add_job_notes(program, out.notes);
     out.text = to_yaml(json);
     return out;
 }
 
-Result<ExportedText> job_set(const Plan& plan) {
+Result<ExportedText> job_set(const Plan& plan, Program program) {
     ExportedText out;
     const Cluster& cluster = plan.cluster;
     const std::string name = job_name(plan);
-    const std::string command = fmt::format(
+    const std::string launcher = fmt::format(
         "torchrun --nnodes={} --nproc-per-node={} --node-rank=$JOB_COMPLETION_INDEX --master-addr={}-node-0-0.{} "
-        "--master-port=29500 train.py",
+        "--master-port=29500",
         cluster.nodes, cluster.gpus_per_node, name, name);
     const Json pod{{"restartPolicy", "Never"},
                    {"subdomain", name},
-                   {"containers", Json::array({container(plan, "train", Json::array({"sh", "-c", command}))})},
+                   {"containers", Json::array({container(plan, "train", shell_command(program, launcher))})},
                    {"volumes", volumes()}};
     const Json json{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
                     {"kind", "JobSet"},
@@ -84,7 +90,7 @@ Result<ExportedText> job_set(const Plan& plan) {
                                                            {"completionMode", "Indexed"},
                                                            {"backoffLimit", 0},
                                                            {"template", {{"spec", pod}}}}}}}}})}}}};
-    notes_of(out.notes);
+    add_job_notes(program, out.notes);
     out.text = to_yaml(json);
     return out;
 }

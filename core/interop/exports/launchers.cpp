@@ -6,13 +6,13 @@ namespace plimsoll::exports {
 
 namespace {
 
-constexpr std::string_view script = "train.py";
+/// The launcher, with the variables that its program needs.
+std::string with_environment(const Program& program, std::string_view launcher) {
+    return program.environment.empty() ? std::string(launcher) : fmt::format("{} {}", program.environment, launcher);
+}
 
-void note_script(const Plan& plan, Notes& notes) {
-    notes.push_back(fmt::format(
-        "train.py is your script: the launcher says how many ranks there are ({}) and nothing else of the plan. For "
-        "Plimsoll's own engine write --no-python plimsoll-worker in its place where the launcher is torchrun.",
-        plan.layout.world_size()));
+void add_notes(const Program& program, Notes& notes) {
+    notes.insert(notes.end(), program.notes.begin(), program.notes.end());
 }
 
 void note_master(const Plan& plan, std::string_view how, Notes& notes) {
@@ -22,10 +22,10 @@ void note_master(const Plan& plan, std::string_view how, Notes& notes) {
 
 }  // namespace
 
-Result<ExportedText> torchrun(const Plan& plan) {
+Result<ExportedText> torchrun(const Plan& plan, Program program) {
     ExportedText out;
     const Cluster& cluster = plan.cluster;
-    CommandLine line("torchrun");
+    CommandLine line(with_environment(program, "torchrun"));
     line.joined("--nnodes", std::to_string(cluster.nodes))
         .joined("--nproc-per-node", std::to_string(cluster.gpus_per_node));
     if (cluster.nodes > 1) {
@@ -35,11 +35,11 @@ Result<ExportedText> torchrun(const Plan& plan) {
     } else {
         line.flag("--standalone");
     }
-    line.joined("--max-restarts", "3").words(script);
+    line.joined("--max-restarts", "3").command(program.line);
     out.notes.push_back(
         "For a number of nodes that may change write --nnodes=MIN:MAX: every change restarts all ranks from the last checkpoint.");
     note_master(plan, "the same on every node", out.notes);
-    note_script(plan, out.notes);
+    add_notes(program, out.notes);
     out.text = line.text();
     return out;
 }
@@ -55,16 +55,16 @@ Result<ExportedText> deepspeed_launcher(const Plan& plan) {
     }
     line.option("--num_gpus", cluster.gpus_per_node)
         .option("--master_port", std::int64_t{29500})
-        .words(script)
+        .words("train.py")
         .flag("--deepspeed")
         .option("--deepspeed_config", "ds.json");
     out.notes.push_back("ds.json is what `plimsoll export deepspeed` writes.");
-    note_script(plan, out.notes);
+    out.notes.push_back(script_note(plan));
     out.text = line.text();
     return out;
 }
 
-Result<ExportedText> mpirun(const Plan& plan) {
+Result<ExportedText> mpirun(const Plan& plan, Program program) {
     ExportedText out;
     const Cluster& cluster = plan.cluster;
     CommandLine line("mpirun");
@@ -72,36 +72,37 @@ Result<ExportedText> mpirun(const Plan& plan) {
         .words(fmt::format("--map-by ppr:{}:node", cluster.gpus_per_node))
         .words("--bind-to none")
         .words("-x MASTER_ADDR -x MASTER_PORT");
+    if (!program.environment.empty()) line.words("-x " + program.environment);
     if (cluster.nodes > 1) line.option("--hostfile", "hostfile");
-    line.words(fmt::format("python {}", script));
+    line.words("python").command(program.line);
     out.notes.push_back(
         "Open MPI names ranks OMPI_COMM_WORLD_RANK: torch needs RANK, LOCAL_RANK and WORLD_SIZE, which the script sets "
         "from it (deepspeed.init_distributed does so by itself).");
     note_master(plan, "export it, with MASTER_PORT, before", out.notes);
-    note_script(plan, out.notes);
+    add_notes(program, out.notes);
     out.text = line.text();
     return out;
 }
 
-Result<ExportedText> srun(const Plan& plan) {
+Result<ExportedText> srun(const Plan& plan, Program program) {
     ExportedText out;
     const Cluster& cluster = plan.cluster;
-    CommandLine line("srun");
+    CommandLine line(with_environment(program, "srun"));
     line.joined("--nodes", std::to_string(cluster.nodes))
         .joined("--ntasks-per-node", std::to_string(cluster.gpus_per_node))
         .joined("--cpus-per-task", std::to_string(cpus_per_rank(plan)));
     if (!plan.cluster.on_cpu()) line.joined("--gpus-per-node", std::to_string(cluster.gpus_per_node));
-    line.words(fmt::format("python {}", script));
+    line.words("python").command(program.line);
     out.notes.push_back(
         "Slurm names ranks SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS: plimsoll-worker reads them, torch needs RANK, "
         "LOCAL_RANK and WORLD_SIZE from the script.");
     note_master(plan, "scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1", out.notes);
-    note_script(plan, out.notes);
+    add_notes(program, out.notes);
     out.text = line.text();
     return out;
 }
 
-Result<ExportedText> sbatch(const Plan& plan) {
+Result<ExportedText> sbatch(const Plan& plan, Program program) {
     ExportedText out;
     const Cluster& cluster = plan.cluster;
     const std::string name = job_name(plan);
@@ -123,15 +124,16 @@ Result<ExportedText> sbatch(const Plan& plan) {
     text += "set -euo pipefail\n";
     text += "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n";
     text += "export MASTER_ADDR\n";
-    text += "if [ -f nccl.env ]; then set -a; . ./nccl.env; set +a; fi\n\n";
-    text += fmt::format(
-        "srun torchrun \\\n  --nnodes={} --nproc-per-node={} --max-restarts=3 \\\n"
-        "  --rdzv-backend=c10d --rdzv-endpoint=\"$MASTER_ADDR:29500\" --rdzv-id=\"$SLURM_JOB_ID\" \\\n  {}\n",
-        cluster.nodes, cluster.gpus_per_node, script);
-    out.text = std::move(text);
+    text += "if [ -f nccl.env ]; then set -a; . ./nccl.env; set +a; fi\n";
+    if (!program.environment.empty()) text += fmt::format("export {}\n", program.environment);
+    CommandLine line("srun torchrun");
+    line.words(fmt::format("--nnodes={} --nproc-per-node={} --max-restarts=3", cluster.nodes, cluster.gpus_per_node))
+        .words("--rdzv-backend=c10d --rdzv-endpoint=\"$MASTER_ADDR:29500\" --rdzv-id=\"$SLURM_JOB_ID\"")
+        .command(program.line);
+    out.text = text + "\n" + line.text();
     out.notes.push_back("The partition, the account and the time are your cluster's: add --partition and --account.");
     out.notes.push_back("nccl.env is what `plimsoll export env` writes.");
-    note_script(plan, out.notes);
+    add_notes(program, out.notes);
     return out;
 }
 

@@ -1,115 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtitan: 0.2 reads a TOML file, 0.3 a Python function by name with the same fields as options.
 #include <algorithm>
-#include <array>
 
 #include "core/base/json.h"
+#include "core/base/number_noise.h"
 #include "core/control/batch_rules.h"
-#include "core/control/lr_schedule.h"
-#include "core/interop/exports/export_parts.h"
+#include "core/interop/exports/torchtitan_parts.h"
 
 namespace plimsoll::exports {
 
+namespace torchtitan {
+
 namespace {
 
-constexpr std::string_view torchtitan_name = "torchtitan's config";
-
-struct Flavor {
-    std::string_view preset;
-    std::string_view flavor;
-};
-constexpr std::array<Flavor, 3> flavors{{{"llama-3-8b", "8B"}, {"llama-3-70b", "70B"}, {"llama-3-405b", "405B"}}};
-
-std::string flavor_of(const Plan& plan, Notes& notes) {
-    for (const Flavor& each : flavors) {
-        if (plan.model.preset == each.preset) return std::string(each.flavor);
-    }
-    notes.push_back(
-        fmt::format("torchtitan has no flavor of this model: add one named \"{}\" to its llama3 model's table, with "
-                    "dim {}, n_layers "
-                    "{}, n_heads {}, n_kv_heads {} and vocab_size {}.",
-                    job_name(plan), plan.model.hidden_size, plan.model.num_layers, plan.model.num_heads,
-                    plan.model.num_kv_heads, plan.model.vocab_size));
-    return job_name(plan);
-}
-
-std::string_view schedule_word(const Layout& layout, Notes& notes) {
-    switch (layout.schedule) {
-        case Schedule::GPipe:
-            return "GPipe";
-        case Schedule::OneFOneB:
-            return "1F1B";
-        case Schedule::Interleaved:
-            return "Interleaved1F1B";
-        case Schedule::ZbV:
-            return "ZBVZeroBubble";
-        case Schedule::DualPipeV:
-            return "DualPipeV";
-        default:
-            break;
-    }
-    notes.push_back(fmt::format("layout.schedule {} is not in {}: 1F1B stands in its place.", name_of(layout.schedule),
-                                torchtitan_name));
-    return "1F1B";
-}
-
-Json torchtitan_parallelism(const Plan& plan, Notes& notes) {
-    const Layout& layout = plan.layout;
-    const bool sharded = layout.zero_stage > 0;
-    Json json{{"data_parallel_replicate_degree", sharded ? 1 : layout.dp},
-              {"data_parallel_shard_degree", sharded ? layout.dp : 1},
-              {"fsdp_reshard_after_forward", layout.zero_stage == 3 ? "always" : "never"},
-              {"tensor_parallel_degree", layout.tp},
-              {"pipeline_parallel_degree", layout.pp},
-              {"context_parallel_degree", layout.cp},
-              {"expert_parallel_degree", layout.ep}};
-    if (layout.pp > 1) {
-        json["pipeline_parallel_schedule"] = schedule_word(layout, notes);
-        json["pipeline_parallel_microbatch_size"] = layout.micro_batch;
-    }
-    if (layout.zero_stage == 1) {
-        notes.push_back("torchtitan has no ZeRO-1: with fsdp_reshard_after_forward never it is ZeRO-2.");
-    }
-    return json;
-}
-
-Json torchtitan_learning_rate(const Plan& plan, Notes& notes) {
-    const LrSchedule& lr = plan.lr;
-    const std::int64_t steps = plan.training.steps;
-    Json json{{"warmup_steps", warmup_updates(lr, steps)}, {"decay_type", "cosine"}, {"min_lr_factor", lr.min_ratio}};
-    bool alike = !lr.tail && lr.warmup_shape == LrShape::Linear;
-    switch (lr.kind) {
-        case LrKind::Constant:
-        case LrKind::TransformersConstant:
-            json["decay_ratio"] = 0.0;
-            json["decay_type"] = "linear";
-            break;
-        case LrKind::Linear:
-        case LrKind::TransformersLinear:
-            json["decay_type"] = "linear";
-            break;
-        case LrKind::Cosine:
-        case LrKind::TransformersCosine:
-        case LrKind::TransformersCosineMinLr:
-            break;
-        case LrKind::Wsd:
-        case LrKind::TransformersWsd:
-            json["decay_ratio"] = static_cast<double>(decay_updates(lr, steps)) / static_cast<double>(steps);
-            json["decay_type"] = lr.decay_shape == LrShape::Cosine         ? "cosine"
-                                 : lr.decay_shape == LrShape::OneMinusSqrt ? "sqrt"
-                                                                           : "linear";
-            break;
-        default:
-            alike = false;
-    }
-    if (!alike) {
-        notes.push_back(fmt::format("torchtitan has no schedule like lr.kind {}: {} is the nearest.", name_of(lr.kind),
-                                    json["decay_type"].get<std::string>()));
-    }
-    return json;
-}
-
-Json training(const Plan& plan, Notes& notes) {
+Json training_block(const Plan& plan, Notes& notes) {
     const Layout& layout = plan.layout;
     // Under a pipeline, torchtitan cuts the local batch into micro-batches; without, it accumulates.
     const std::int64_t local = layout.pp > 1 ? layout.micro_batch * layout.accumulation : layout.micro_batch;
@@ -135,7 +39,7 @@ Json training(const Plan& plan, Notes& notes) {
     return json;
 }
 
-Json torchtitan_recompute(const Layout& layout, Notes& notes) {
+Json recompute_block(const Layout& layout, Notes& notes) {
     if (layout.recompute == Recompute::None) return {{"mode", "none"}};
     if (layout.recompute_stages > 0) {
         notes.push_back("layout.recompute_stages is not in torchtitan: every stage recomputes alike.");
@@ -158,27 +62,53 @@ std::string_view recomputation_word(const Layout& layout) {
     return layout.recompute == Recompute::Full && layout.recompute_every == 1 ? "full" : "selective";
 }
 
+/// Both releases can start from a Hugging Face folder, read by the module's state_dict_adapter.
+Json checkpoint_block(const Plan& plan) {
+    const Training& training = plan.training;
+    const std::int64_t every = training.checkpoint_every;
+    // The last one is written in any case.
+    Json json{{"enable", true},
+              {"interval", every > 0 ? every : training.steps},
+              {"keep_latest_k", training.keep_checkpoints == 1 ? 2 : training.keep_checkpoints}};
+    if (!plan.model.weights.empty()) {
+        json["initial_load_path"] = plan.model.weights;
+        json["initial_load_in_hf"] = true;
+    }
+    return json;
+}
+
+void note_data(const Plan& plan, Notes& notes) {
+    notes.push_back(
+        plan.model.weights.empty()
+            ? "training.dataset is torchtitan's own c4_test: name yours, and its tokenizer in hf_assets_path."
+            : "training.dataset is torchtitan's own c4_test: name yours.");
+    if (plan.training.validate_every > 0) {
+        notes.push_back(fmt::format(
+            "training.validate_every {} is not in {}: its validation needs a dataset that torchtitan knows.",
+            plan.training.validate_every, title));
+    }
+}
+
 /// Settings that both releases have.
-Result<Json> common(const Plan& plan, Notes& notes) {
+Result<Json> common(const Plan& plan, Release release, Notes& notes) {
     if (plan.numerics.dtype == Dtype::Fp16) {
         return bad_input("torchtitan has no fp16: set numerics.dtype to bf16 or fp32 for this export");
     }
-    if (plan.model.encoder_decoder()) {
-        return bad_input("torchtitan has no encoder-decoder models: model.family t5 cannot be exported to it");
-    }
-    Json json{{"lr_scheduler", torchtitan_learning_rate(plan, notes)},
-              {"training", training(plan, notes)},
-              {"parallelism", torchtitan_parallelism(plan, notes)},
-              {"activation_checkpoint", torchtitan_recompute(plan.layout, notes)}};
-    json["checkpoint"] = {{"enable", plan.training.checkpoint_every > 0},
-                          {"interval", std::max<std::int64_t>(plan.training.checkpoint_every, 1)},
-                          {"keep_latest_k", plan.training.keep_checkpoints == 1 ? 2 : plan.training.keep_checkpoints}};
-    json["debug"] = {{"seed", plan.training.seed}};
-    notes.push_back("training.dataset is torchtitan's own c4_test: name yours, and its tokenizer in hf_assets_path.");
-    note_rest(plan, torchtitan_name, notes);
-    note_stability(plan, torchtitan_name, {}, notes);
-    note_kept_keys(plan, torchtitan_name, notes);
-    note_adapters(plan, torchtitan_name, false, notes);
+    PLIMSOLL_CHECK(require_model(plan, release));
+    PLIMSOLL_CHECK(require_layout(plan, release));
+    Json json{{"lr_scheduler", learning_rate_block(plan, notes)},
+              {"training", training_block(plan, notes)},
+              {"parallelism", parallelism(plan, release, notes)},
+              {"activation_checkpoint", recompute_block(plan.layout, notes)},
+              {"checkpoint", checkpoint_block(plan)},
+              {"metrics", {{"log_freq", 1}, {"enable_tensorboard", true}}},
+              {"debug", {{"seed", plan.training.seed}}}};
+    if (plan.cluster.on_cpu()) notes.push_back("torchtitan needs GPUs, and cluster.gpu is cpu.");
+    note_data(plan, notes);
+    note_rest(plan, title, notes);
+    note_stability(plan, title, {}, notes);
+    note_kept_keys(plan, title, notes);
+    note_adapters(plan, title, false, notes);
     return json;
 }
 
@@ -198,17 +128,27 @@ void add_options(CommandLine& line, const Json& block, const std::string& prefix
 
 }  // namespace
 
+}  // namespace torchtitan
+
 Result<ExportedText> torchtitan_toml(const Plan& plan) {
+    using namespace torchtitan;
     ExportedText out;
-    PLIMSOLL_TRY(auto json, common(plan, out.notes));
+    PLIMSOLL_TRY(auto json, common(plan, Release::Toml, out.notes));
     const Optimizer& optimizer = plan.optimizer;
-    if (plan.layout.tp > 1 && !plan.layout.sequence_parallel) {
+    const Layout& layout = plan.layout;
+    if (layout.tp > 1 && !layout.sequence_parallel) {
         out.notes.push_back(
             "torchtitan 0.2 splits norms along the sequence wherever tensor_parallel_degree is above 1.");
     }
+    // maybe_enable_amp (distributed/utils.py): FSDP mixes precisions, autocast does without other parallelism.
+    if (plan.numerics.dtype == Dtype::Bf16 && layout.dp * layout.cp == 1 && layout.tp * layout.pp > 1) {
+        out.notes.push_back(
+            "torchtitan 0.2 trains in float32 here: it mixes precisions under FSDP, and layout.dp and layout.cp are 1.");
+    }
     json["job"] = {{"dump_folder", fmt::format("out/{}", job_name(plan))},
                    {"description", plan.name.empty() ? plan.model.name : plan.name}};
-    json["model"] = {{"name", "llama3"}, {"flavor", flavor_of(plan, out.notes)}};
+    json["model"] = {{"name", "llama3"}, {"flavor", flavor(plan, Release::Toml, out.notes)}};
+    if (!plan.model.weights.empty()) json["model"]["hf_assets_path"] = plan.model.weights;
     json["optimizer"] = {{"name", "AdamW"},          {"lr", peak_learning_rate(plan)},
                          {"beta1", optimizer.beta1}, {"beta2", optimizer.beta2},
                          {"eps", optimizer.eps},     {"weight_decay", optimizer.weight_decay},
@@ -221,34 +161,47 @@ Result<ExportedText> torchtitan_toml(const Plan& plan) {
     return out;
 }
 
-Result<ExportedText> torchtitan_command(const Plan& plan) {
-    ExportedText out;
-    PLIMSOLL_TRY(auto json, common(plan, out.notes));
+Result<Program> torchtitan_program(const Plan& plan) {
+    using namespace torchtitan;
+    Program program{CommandLine("-m torchtitan.train"), "", {}};
+    Notes& notes = program.notes;
+    PLIMSOLL_TRY(auto json, common(plan, Release::Command, notes));
     json.erase("activation_checkpoint");
     if (plan.layout.recompute == Recompute::Full && plan.layout.recompute_every > 1) {
-        out.notes.push_back(
+        notes.push_back(
             "layout.recompute_every is not in torchtitan 0.3: its selective policy stands in its place, which recomputes "
             "a part of each layer.");
     }
     // torchtitan refuses CUDA graphs, its default, with pipelines; with expert parallelism they need special kernels.
     json["training"]["disable_cuda_graphs"] = plan.layout.pp > 1 || plan.layout.ep > 1;
     if (plan.layout.tp > 1) json["parallelism"]["enable_sequence_parallel"] = plan.layout.sequence_parallel;
-    const std::string flavor = flavor_of(plan, out.notes);
-    std::string config = fmt::format("llama3_{}", flavor);
+    std::string config = fmt::format("llama3_{}", flavor(plan, Release::Command, notes));
     std::transform(config.begin(), config.end(), config.begin(), [](unsigned char c) { return std::tolower(c); });
     std::replace(config.begin(), config.end(), '-', '_');
-    CommandLine line(fmt::format("torchrun --nnodes={} --nproc-per-node={} -m torchtitan.train", plan.cluster.nodes,
-                                 plan.cluster.gpus_per_node));
+    CommandLine& line = program.line;
     line.option("--module", "llama3").option("--config", config);
+    line.option("--dump_folder", fmt::format("out/{}", job_name(plan)));
+    if (!plan.model.weights.empty()) line.option("--hf_assets_path", plan.model.weights);
+    json = without_noise(std::move(json));
     for (const auto& [section, block] : json.items()) add_options(line, block, fmt::format("--{}", section));
     line.words(fmt::format("activation_checkpoint:{}", recomputation_word(plan.layout)));
-    out.notes.push_back(fmt::format(
+    const Optimizer& optimizer = plan.optimizer;
+    notes.push_back(fmt::format(
         "The optimizer is set in the Python function that --config names (torchtitan 0.3): {} with lr {}, betas ({}, {}), "
         "eps {}, weight_decay {} in optimizer.param_groups.",
-        name_of(plan.optimizer.kind), digits(peak_learning_rate(plan)), digits(plan.optimizer.beta1),
-        digits(plan.optimizer.beta2), digits(plan.optimizer.eps), digits(plan.optimizer.weight_decay)));
-    out.text = line.text();
-    return out;
+        name_of(optimizer.kind), digits(peak_learning_rate(plan)), digits(optimizer.beta1), digits(optimizer.beta2),
+        digits(optimizer.eps), digits(optimizer.weight_decay)));
+    return program;
+}
+
+Result<ExportedText> torchtitan_command(const Plan& plan) {
+    PLIMSOLL_TRY(const auto program, torchtitan_program(plan));
+    const Cluster& cluster = plan.cluster;
+    CommandLine line(
+        fmt::format("torchrun --nnodes={} --nproc-per-node={}{}", cluster.nodes, cluster.gpus_per_node,
+                    cluster.nodes > 1 ? " --rdzv-backend=c10d --rdzv-endpoint=\"$MASTER_ADDR:29500\"" : ""));
+    line.command(program.line);
+    return ExportedText{line.text(), program.notes};
 }
 
 }  // namespace plimsoll::exports

@@ -186,12 +186,6 @@ Json training_arguments(const Plan& plan, const Unsaid& unsaid, Notes& notes) {
             "DeepSpeed file.",
             trainer_name));
     }
-    if (plan.numerics.attention == Attention::Flash) {
-        notes.push_back(
-            fmt::format("numerics.attention is not in {}: load the model with "
-                        "attn_implementation=\"flash_attention_2\" or \"sdpa\".",
-                        trainer_name));
-    }
     note_parallelism(plan, trainer_name, unsaid, notes);
     note_rest(plan, trainer_name, notes);
     note_stability(plan, trainer_name, {}, notes);
@@ -210,7 +204,14 @@ Result<ExportedText> training_arguments_file(const Plan& plan) {
     }
     out.notes.push_back(
         fmt::format("The data and the sequence length ({}) are set in the script.", plan.data.sequence_length));
+    if (plan.numerics.attention == Attention::Flash) {
+        out.notes.push_back(
+            fmt::format("numerics.attention is not in {}: load the model with "
+                        "attn_implementation=\"flash_attention_2\" or \"sdpa\".",
+                        trainer_name));
+    }
     note_adapters(plan, "TrainingArguments", true, out.notes);
+    note_weights(plan, "TrainingArguments", from_pretrained(plan), out.notes);
     out.text = to_json_text(json);
     return out;
 }

@@ -17,9 +17,11 @@ namespace plimsoll {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Plan base() {
     Plan plan;
@@ -56,7 +58,11 @@ TEST(ExportTargetTest, EveryTargetWritesEveryRandomPlanOrSaysWhyNot) {
         for (const ExportTarget& target : export_targets()) {
             const auto text = export_plan(plan, target.name);
             if (!text) {
-                EXPECT_THAT(text.error().message, AllOf(HasSubstr("torchtitan"), HasSubstr("fp16"))) << target.name;
+                // tool_rules_test.cpp: what the tool itself would refuse.
+                EXPECT_THAT(text.error().message, AnyOf(HasSubstr("torchtitan"), HasSubstr("Megatron-LM"),
+                                                        HasSubstr("Accelerate"), HasSubstr("Axolotl")))
+                    << target.name;
+                EXPECT_EQ(exit_code(text.error()), 2);
                 continue;
             }
             EXPECT_TRUE(text->text.ends_with("\n")) << target.name;
@@ -65,7 +71,7 @@ TEST(ExportTargetTest, EveryTargetWritesEveryRandomPlanOrSaysWhyNot) {
             ++written;
         }
     }
-    EXPECT_GT(written, 900);
+    EXPECT_GT(written, 800);
 }
 
 bool says(const ExportedText& exported, std::string_view word) {
@@ -197,7 +203,7 @@ TEST(ExportTargetTest, MegatronsOwnRulesAreKept) {
     plan.layout.zero_stage = 1;
     plan.layout.offload_optimizer = Offload::Cpu;
     EXPECT_THAT(exported(plan, "env").text, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1"));
-    EXPECT_TRUE(says(exported(plan, "megatron"), "Set CUDA_DEVICE_MAX_CONNECTIONS=1"));
+    EXPECT_THAT(exported(plan, "megatron").text, StartsWith("CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun "));
     EXPECT_THAT(exported(plan, "megatron").text,
                 AllOf(HasSubstr("--optimizer-cpu-offload"), HasSubstr("--use-precision-aware-optimizer"),
                       HasSubstr("--use-distributed-optimizer"), Not(HasSubstr("--ckpt-format"))));

@@ -18,7 +18,9 @@
 #include "core/plan/adapter.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/presets.h"
+#include "core/schedule/stage_times.h"
 #include "tests/support/random_plans.h"
+#include "tests/support/uneven_plans.h"
 
 namespace plimsoll {
 namespace {
@@ -55,6 +57,13 @@ public:
                            cases_.back().at("optimizer") != nullptr;
         cases_.back()["rates"] = exact ? "equal" : "any";
         if (number % 12 == 0) write_others(fmt::format("random-{}", number), plan);
+    }
+
+    /// One whose sizes do not come out even: it goes to all targets.
+    void add_uneven(int number, const Plan& plan) {
+        write(fmt::format("uneven-{}", number), plan);
+        cases_.back()["rates"] = "any";
+        write_others(fmt::format("uneven-{}", number), plan);
     }
 
     void finish() {
@@ -97,7 +106,7 @@ private:
         for (const ExportTarget& target : export_targets()) {
             const auto text = target.name == "deepspeed" ? Result<ExportedText>(bad_input("written by write()"))
                                                          : export_plan(plan, target.name);
-            if (!text) continue;  // torchtitan has no fp16
+            if (!text) continue;  // the tool would refuse it
             const std::string file = fmt::format("{}.{}", name, target.name);
             must(write_file_atomic(folder_ / file, text->text));
             others_.push_back(
@@ -119,6 +128,9 @@ private:
                  {"global_batch", layout.global_batch()},
                  {"sequence_length", plan.data.sequence_length},
                  {"hidden_size", plan.model.hidden_size},
+                 {"layers", plan.model.num_layers},
+                 {"kv_heads", plan.model.num_kv_heads},
+                 {"stage_layers", layers_per_stage(plan)},
                  {"steps", plan.training.steps},
                  {"seed", plan.training.seed},
                  {"dtype", named(dtype_names, plan.numerics.dtype)},
@@ -374,5 +386,7 @@ int main(int argc, char** argv) {
     for (const std::string& name : plimsoll::plan_preset_names()) writer.add_preset(name);
     plimsoll::RandomPlans plans(20261130);
     for (int i = 0; i < 500; ++i) writer.add_random(i, plans.next());
+    plimsoll::UnevenPlans uneven(20261201);
+    for (int i = 0; i < 60; ++i) writer.add_uneven(i, uneven.next());
     writer.finish();
 }
