@@ -23,6 +23,7 @@
 #include "core/engine/train/trainer.h"
 #include "core/engine/weights/peft_weights.h"
 #include "core/plan/plan_io.h"
+#include "core/telemetry/contract/own_files.h"
 #include "core/telemetry/contract/run_layout.h"
 
 namespace {
@@ -57,6 +58,8 @@ void on_stop_signal(int) { stop_requested = true; }
     auto info = RankInfo::from_environment();
     if (!info) fail(0, info.error());
     plimsoll::worker::install_last_words(info->rank);
+    // A run that torchrun or Slurm starts has met no supervisor that looks.
+    if (const auto own = plimsoll::check_own_files(plimsoll::RunLayout(run)); !own) fail(info->rank, own.error());
     if (info->world_size > 1) {
         auto secret = plimsoll::engine::run_secret(plimsoll::RunLayout(run).secret(), info->rank, timeout);
         if (!secret) fail(info->rank, secret.error());

@@ -21,6 +21,8 @@ public:
         return *this;
     }
     int get() const { return fd_; }
+    /// The descriptor, which the caller owns from now on.
+    int release() { return std::exchange(fd_, -1); }
     /// The result of close(2), which reports errors of delayed writes.
     int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
 

@@ -16,6 +16,7 @@
 
 #include "core/base/file.h"
 #include "core/base/write_error.h"
+#include "core/telemetry/contract/own_files.h"
 
 namespace plimsoll {
 
@@ -106,11 +107,10 @@ Result<UniqueFd> memory_file(const char* name) {
 
 Result<LogFile> LogFile::open(const std::filesystem::path& path) {
     LogFile log;
-    log.fd = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
+    PLIMSOLL_TRY(auto opened, open_own(path, O_WRONLY | O_CREAT | O_APPEND));
+    log.fd = UniqueFd(opened.release());
     struct stat info {};
-    if (log.fd.get() < 0 || ::fstat(log.fd.get(), &info) != 0) {
-        return bad_input("{}", write_error(path, errno));
-    }
+    if (::fstat(log.fd.get(), &info) != 0) return bad_input("{}", write_error(path, errno));
     log.size = static_cast<std::uint64_t>(info.st_size);
     return log;
 }

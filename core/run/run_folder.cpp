@@ -21,6 +21,7 @@
 #include "core/plan/plan_io.h"
 #include "core/plan/plan_schema.h"
 #include "core/run/run_lock.h"
+#include "core/telemetry/contract/own_files.h"
 
 namespace plimsoll {
 
@@ -68,9 +69,12 @@ Result<void> same_plan(const Plan& recorded, const Plan& wanted, const fs::path&
 }
 
 Result<void> make_folders(const RunLayout& run) {
+    std::error_code error;
+    const bool there = fs::is_directory(run.run(), error);
     for (const fs::path& folder : {run.run(), run.records(), run.logs(), run.checkpoints()}) {
-        std::error_code error;
         fs::create_directories(folder, error);
+        // Plans, texts and weights are the owner's alone, until he gives the folder to others.
+        if (!error && !there && folder == run.run()) fs::permissions(folder, fs::perms::owner_all, error);
         if (error) return bad_input("cannot make the run folder: {}", write_error(folder, error.value()));
     }
     return {};
@@ -157,6 +161,7 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
                          run.path().string());
     }
     if (taken) {
+        PLIMSOLL_CHECK(check_own_files(run.layout()));
         PLIMSOLL_TRY(const auto recorded, run.plan());
         PLIMSOLL_CHECK(same_plan(recorded, plan, run.path()));
     }
@@ -232,10 +237,8 @@ Result<void> RunFolder::write_state(const RunState& state) const {
 bool RunFolder::live() const { return RunLock::held(lock_path()); }
 
 Result<void> RunFolder::request(const std::string& command) const {
-    const int fd = ::open(control_path().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
-    if (fd < 0) return bad_input("{}", write_error(control_path(), errno));
-    const int error = write_all(fd, command + "\n");
-    ::close(fd);
+    PLIMSOLL_TRY(const auto fd, open_own(control_path(), O_WRONLY | O_CREAT | O_APPEND));
+    const int error = write_all(fd.get(), command + "\n");
     if (error == 0) return {};
     return failed("{}", write_error(control_path(), error));
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/write_error.h"
+#include "core/telemetry/contract/own_files.h"
 
 namespace plimsoll {
 
@@ -15,8 +16,8 @@ namespace plimsoll {
 // unlike plain fcntl locks they belong to the open file, not to the process.
 
 Result<RunLock> RunLock::take(const std::filesystem::path& lock_file) {
-    RunLock lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (lock.fd_ < 0) return bad_input("{}", write_error(lock_file, errno));
+    PLIMSOLL_TRY(auto opened, open_own(lock_file, O_RDWR | O_CREAT));
+    RunLock lock(opened.release());
     struct flock whole {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;

@@ -2,6 +2,9 @@
 // The store: the folder in which runs are kept unless another place is named.
 #include "core/run/run_store.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -43,8 +46,11 @@ fs::path runs_folder() {
     if (const std::string store = environment("PLIMSOLL_RUNS"); !store.empty()) return store;
     if (const std::string data = environment("XDG_DATA_HOME"); data.starts_with('/'))
         return fs::path(data) / "plimsoll/runs";
-    const std::string home = environment("HOME");
-    return fs::path(home.empty() ? "/tmp" : home) / ".local/share/plimsoll/runs";
+    std::string home = environment("HOME");
+    // A folder that anybody could have made first, as below /tmp, is no home.
+    if (const passwd* account = home.empty() ? ::getpwuid(::geteuid()) : nullptr; account != nullptr)
+        home = account->pw_dir;
+    return home.starts_with('/') ? fs::path(home) / ".local/share/plimsoll/runs" : fs::path();
 }
 
 fs::path new_run_path(const Plan& plan) {
@@ -65,6 +71,7 @@ fs::path new_run_path(const Plan& plan) {
 }
 
 Result<RunFolder> create_in_store(const Plan& plan) {
+    if (runs_folder().empty()) return bad_input("there is no place for runs: set HOME, or PLIMSOLL_RUNS to a folder");
     std::error_code error;
     fs::create_directories(runs_folder(), error);
     if (error) return bad_input("{}", write_error(runs_folder(), error.value()));
@@ -72,6 +79,7 @@ Result<RunFolder> create_in_store(const Plan& plan) {
         const fs::path path = new_run_path(plan);
         // Made by one alone, so whoever finds it there takes the next name.
         if (fs::create_directory(path, error)) {
+            fs::permissions(path, fs::perms::owner_all, error);
             auto run = RunFolder::create(path, plan, false);
             if (!run) fs::remove(path, error);
             return run;

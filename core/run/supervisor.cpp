@@ -16,8 +16,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
-#include "core/base/random_text.h"
 #include "core/base/json.h"
+#include "core/base/random_text.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/plan/plan_io.h"
 #include "core/run/detached.h"

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/output.h"
 #include "core/base/write_error.h"
+#include "core/telemetry/contract/own_files.h"
 #include "core/telemetry/frame.h"
 
 namespace plimsoll {
@@ -35,11 +36,10 @@ std::string series_payload(std::uint16_t id, const std::string& name, const std:
 Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path) {
     TelemetryWriter writer;
     writer.path_ = path.string();
-    writer.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
-    if (writer.fd_ < 0) return bad_input("{}", write_error(path, errno));
+    PLIMSOLL_TRY(auto opened, open_own(path, O_RDWR | O_CREAT | O_APPEND));
+    writer.fd_ = opened.release();
     struct stat info {};
     if (::fstat(writer.fd_, &info) != 0) return bad_input("cannot write {}: {}", path.string(), errno_text(errno));
-    if (!S_ISREG(info.st_mode)) return bad_input("cannot write {}: it is not a regular file", path.string());
     if (::flock(writer.fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return bad_input("cannot write {}: another process is writing it; stop that run first", path.string());
     }

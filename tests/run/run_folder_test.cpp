@@ -52,6 +52,33 @@ TEST_F(RunFolderTest, NewRunHoldsItsPlanAndWaitsForItsSupervisor) {
     EXPECT_TRUE(RunFolder::open((run.path() / "").string())) << "a path with a slash at its end";
 }
 
+TEST_F(RunFolderTest, NewRunIsTheOwnersAlone) {
+    EXPECT_EQ(std::filesystem::status(make_run("private").path()).permissions(), std::filesystem::perms::owner_all);
+    // A folder that the user made keeps the rights that he gave.
+    std::filesystem::create_directory(folder / "shared");
+    std::filesystem::permissions(folder / "shared", std::filesystem::perms(0750));
+    EXPECT_EQ(std::filesystem::status(make_run("shared").path()).permissions(), std::filesystem::perms(0750));
+}
+
+TEST_F(RunFolderTest, ARunThatSomebodyElsePreparedIsNotResumedThroughItsLinks) {
+    const RunFolder run = make_run();
+    put_contents(folder / "precious", "precious");
+    for (const auto& place : {run.log_path(0), run.layout().state(), run.control_path(), run.telemetry_path(0)}) {
+        const std::string kept = std::filesystem::exists(place) ? contents_of(place) : "";
+        std::filesystem::remove(place);
+        for (const char* target : {"precious", "not-there-yet.pth"}) {
+            std::filesystem::create_symlink(folder / target, place);
+            const auto resumed = RunFolder::create(run.path(), plan, true);
+            EXPECT_FALSE(resumed) << place;
+            EXPECT_EQ(contents_of(folder / "precious"), "precious");
+            EXPECT_FALSE(std::filesystem::exists(folder / "not-there-yet.pth"));
+            std::filesystem::remove(place);
+        }
+        if (!kept.empty()) put_contents(place, kept);
+    }
+    EXPECT_TRUE(RunFolder::create(run.path(), plan, true));
+}
+
 TEST_F(RunFolderTest, ExistingRunIsNeverOverwritten) {
     const RunFolder run = make_run();
     const std::string before = picture(run.path());

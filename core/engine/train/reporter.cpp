@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/output.h"
+#include "core/base/printable.h"
 #include "core/engine/memory/memory_counter.h"
 #include "core/telemetry/contract/event_contents.h"
 
@@ -27,7 +28,8 @@ Result<void> Reporter::tell(std::int64_t step, EventKind kind, const std::string
 
 /// The records say the same, so a log that cannot be written does not end the run; the records say that, once.
 Result<void> Reporter::log(std::int64_t step, const std::string& text) {
-    print(text);
+    // A sample may hold what its prompt, and so somebody else, put into it.
+    print(printable_lines(text));
     if (flush_output() || log_lost_) return {};
     log_lost_ = true;
     return recorder_.event(

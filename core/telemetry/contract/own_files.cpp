@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/base/file.h"
+#include "core/base/write_error.h"
 
 namespace plimsoll {
 
@@ -53,7 +54,7 @@ Result<Fd> open_own(const fs::path& file, int flags) {
     // O_NONBLOCK: a pipe must not hang the run; it is refused just below.
     Fd fd(::open(file.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     if (fd.get() < 0 && errno == ELOOP) return bad_input("{} is a symbolic link; {}", file.string(), cure);
-    if (fd.get() < 0) return bad_input("cannot write {}: {}", file.string(), errno_text(errno));
+    if (fd.get() < 0) return bad_input("{}", write_error(file, errno));
     struct stat found {};
     if (::fstat(fd.get(), &found) != 0) return bad_input("cannot write {}: {}", file.string(), errno_text(errno));
     if (!S_ISREG(found.st_mode)) return bad_input("cannot write {}: it is not a regular file; {}", file.string(), cure);
