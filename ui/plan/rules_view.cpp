@@ -48,8 +48,11 @@ void RulesView::refresh() {
         }
         for (int i = 0; i < rules.size(); ++i) {
             for (int column = Name; column <= OffBy; ++column) {
-                auto* label = column == Name ? new WrapLabel(this) : new PlainLabel(this);
-                label->setTextFormat(Qt::PlainText);
+                QLabel* label = nullptr;
+                if (column == Name)
+                    label = new WrapLabel(this);
+                else
+                    label = new PlainLabel(this);
                 label->setAlignment((column == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignTop);
                 grid_->addWidget(label, 1 + 2 * i, column);
             }

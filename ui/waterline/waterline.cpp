@@ -9,6 +9,7 @@
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/time_parts.h"
 #include "ui/widgets/combo_box.h"
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/wrap_label.h"
 
@@ -24,7 +25,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
       figures_(new WrapLabel(this)),
       states_(new WrapLabel(this)),
       why_(new QPushButton(this)),
-      notes_(new QLabel(this)),
+      notes_(new PlainLabel(this)),
       show_(new QPushButton(tr("Show the field"), this)),
       frameworks_(new ComboBox(this)) {
     setObjectName(QStringLiteral("Waterline"));

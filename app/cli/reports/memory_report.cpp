@@ -105,7 +105,7 @@ std::string kinds_of_bytes(const RankMemory& fullest) {
 }
 
 std::string notes_text(const MemoryEstimate& estimate, std::size_t width) {
-    std::string out = "\n" + bold("Where this is not the plan to the letter") + "\n";
+    std::string out = fmt::format("\n{}\n", bold("Where this is not the plan to the letter"));
     for (const std::string& note : estimate.notes) out += "  " + wrapped(note, width - 2, 2) + "\n";
     return out;
 }
