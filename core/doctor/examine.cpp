@@ -43,6 +43,7 @@ std::optional<PlanFacts> examine(const Plan& plan, Sheet& sheet) {
     check_memory(*facts, sheet);
     check_levers(*facts, sheet);
     check_numbers(plan, sheet);
+    check_rounding(plan, sheet);
     check_learning_rate(plan, sheet);
     check_optimizer(plan, sheet);
     check_speed(*facts, sheet);

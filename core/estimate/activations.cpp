@@ -186,7 +186,8 @@ Count packed_operands(const Plan& plan) {
 /// The gradient of one of the MLP's matrices, or of the adapter beside it.
 Count matrix_gradient(const Plan& plan) {
     const Sizes z(plan);
-    return adapts(plan) ? z.e * Count(plan.adapter.rank) * (z.h + z.f) : z.e * z.h * z.f;
+    const Count e = product_gradient_bytes(plan.numerics);
+    return adapts(plan) ? e * Count(plan.adapter.rank) * (z.h + z.f) : e * z.h * z.f;
 }
 
 /// The memory that the product of the MLP's last matrix needs besides its result.
@@ -330,6 +331,11 @@ Count packing_peak(const Plan& plan) {
 }
 
 std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::Fp32 ? 4 : 2; }
+
+std::int64_t product_gradient_bytes(const Numerics& numerics) {
+    const std::int64_t product = bytes_of(numerics.dtype), weight = bytes_of(numerics.weight_dtype());
+    return product == weight ? product : product + weight;
+}
 
 std::int64_t mask_bytes(const Plan& plan) { return plan.cluster.on_cpu() ? bytes_of(plan.numerics.dtype) : 1; }
 

@@ -118,6 +118,9 @@ Count packing_peak(const Plan& plan);
 
 /// Bytes of a value in the plan's dtype.
 std::int64_t bytes_of(Dtype dtype);
+/// Bytes a number that the gradient of a matrix takes while its product is made: under autocast the product's own in
+/// the dtype of training and the weight's.
+std::int64_t product_gradient_bytes(const Numerics& numerics);
 /// Bytes of an element of a dropout mask: 1, and the dtype's on the CPU (PyTorch multiplies by a mask in the dtype).
 std::int64_t mask_bytes(const Plan& plan);
 /// Bytes a token of what a norm keeps besides its input.

@@ -14,21 +14,18 @@ constexpr std::int64_t live_parameters = 1'000'000'000, sub_group = 1'000'000'00
 
 bool steps_on_host(const Layout& layout) { return layout.offload_optimizer != Offload::None; }
 
-std::int64_t gradient_bytes(const Plan& plan) {
-    const auto e = bytes_of(plan.numerics.dtype);
-    return e == 2 && plan.numerics.fp32_gradients ? 4 : e;
-}
+std::int64_t gradient_bytes(const Plan& plan) { return bytes_of(plan.numerics.gradient_dtype()); }
 
 /// bf16 weights with fp32 gradients under stage 1 without offload have an optimizer of their own (engine.py:2305).
 bool bf16_optimizer(const Plan& plan) {
-    return plan.layout.zero_stage == 1 && plan.numerics.dtype == Dtype::Bf16 && plan.numerics.fp32_gradients &&
+    return plan.layout.zero_stage == 1 && plan.numerics.weight_dtype() == Dtype::Bf16 && plan.numerics.fp32_gradients &&
            !steps_on_host(plan.layout);
 }
 
 /// Bytes of a number in the buckets. Stage 1 fills them from its gradients, stage 2 before it adds to them
 /// (zero/stage_1_and_2.py:1253), stage 3 in the dtype that travels (zero/stage3.py:782).
 std::int64_t bucket_bytes(const Plan& plan) {
-    if (plan.layout.zero_stage == 2) return bytes_of(plan.numerics.dtype);
+    if (plan.layout.zero_stage == 2) return bytes_of(plan.numerics.weight_dtype());
     if (plan.layout.zero_stage < 3 || plan.numerics.reduce_dtype == ReduceDtype::Gradient) return gradient_bytes(plan);
     return plan.numerics.reduce_dtype == ReduceDtype::Fp32 ? 4 : 2;
 }
@@ -40,7 +37,7 @@ Count stage_3_bucket(const Plan& plan, const Slice& trained) {
 /// The buffer of accumulated gradients that come back from the host (zero/stage_1_and_2.py:659).
 Count offload_buffer(const Plan& plan, const Slice& trained) {
     const bool there = steps_on_host(plan.layout) && plan.layout.zero_stage < 3;
-    return there ? bytes_of(plan.numerics.dtype) * trained.largest : Count(0);
+    return there ? bytes_of(plan.numerics.weight_dtype()) * trained.largest : Count(0);
 }
 
 /// Dense parameters and experts are groups of their own, stepped one after the other.
@@ -58,7 +55,7 @@ struct StepNeeds {
 
 StepNeeds step_needs(const Plan& plan, const Slice& trained, StepLoop loop) {
     const auto stage = plan.layout.zero_stage;
-    const std::int64_t e = bytes_of(plan.numerics.dtype), g = gradient_bytes(plan);
+    const std::int64_t e = bytes_of(plan.numerics.weight_dtype()), g = gradient_bytes(plan);
     const Count s = stepped_at_once(plan, trained);
     const auto tensors = stage > 0 ? flat_tensor(s) : SteppedTensors{s, trained.largest, false};
     const Count loop_bytes = step_temporaries(plan.optimizer, loop, tensors);
@@ -90,7 +87,7 @@ void deepspeed_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     const Slice& trained = slice.trained();
     const auto groups = sharding(plan.layout);
     const auto stage = plan.layout.zero_stage;
-    if (plan.numerics.dtype == Dtype::Fp32 && (stage == 1 || stage == 2) && !steps_on_host(plan.layout))
+    if (plan.numerics.weight_dtype() == Dtype::Fp32 && (stage == 1 || stage == 2) && !steps_on_host(plan.layout))
         sink.add("master_weights", Category::Optimizer, 4 * shard(trained, groups, true), [&] {
             return Words{"Copy of the shard that is stepped (fp32)", shard_formula(4, trained, groups, true),
                          "DeepSpeed: zero/stage_1_and_2.py:560 clones it whatever its dtype"};
@@ -126,7 +123,7 @@ void deepspeed_buffers(const Plan& plan, const Slice& slice, TermSink& sink) {
         });
     }
     if (layout.zero_stage >= 3 && sharding(layout).dense > 1) {
-        const auto e = bytes_of(plan.numerics.dtype);
+        const auto e = bytes_of(plan.numerics.weight_dtype());
         const Count elements = std::min(Count(live_parameters), slice.total);
         sink.add("live_parameters", Category::Buffers, e * elements, [&] {
             return Words{"Gathered parameters",
@@ -137,8 +134,8 @@ void deepspeed_buffers(const Plan& plan, const Slice& slice, TermSink& sink) {
     if (const Count bytes = offload_buffer(plan, trained); bytes > 0)
         sink.add("offload_gradient_buffer", Category::Buffers, bytes, [&] {
             return Words{"Gradients on their way to the host",
-                         fmt::format("{} B × the largest matrix = {} × {}", bytes_of(plan.numerics.dtype),
-                                     bytes_of(plan.numerics.dtype), number(trained.largest)),
+                         fmt::format("{} B × the largest matrix = {} × {}", bytes_of(plan.numerics.weight_dtype()),
+                                     bytes_of(plan.numerics.weight_dtype()), number(trained.largest)),
                          "DeepSpeed: zero/stage_1_and_2.py:659"};
         });
 }
@@ -149,7 +146,7 @@ void add_deepspeed_host(const Plan& plan, const Slice& slice, std::vector<Term>&
     const Slice& trained = slice.trained();
     const auto groups = sharding(layout);
     const Count own = shard(trained, groups, true);
-    const auto e = bytes_of(plan.numerics.dtype);
+    const auto e = bytes_of(plan.numerics.weight_dtype());
     const auto add = [&](const char* key, const char* name, Category category, std::int64_t bytes, const char* source) {
         terms.push_back(
             {key, name, category, (bytes * own).value(), shard_formula(bytes, trained, groups, true), source});

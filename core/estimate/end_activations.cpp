@@ -48,7 +48,8 @@ Count final_norm_backward(const Plan& plan, const Slice& slice) {
 
 Count tied_gradient(const Plan& plan, const Slice& slice) {
     if (adapts(plan) || !plan.model.tied_head || !slice.first || !slice.last) return 0;
-    return bytes_of(plan.numerics.dtype) * share(plan.model.vocab_size, plan.layout.tp) * plan.model.hidden_size;
+    return bytes_of(plan.numerics.weight_dtype()) * share(plan.model.vocab_size, plan.layout.tp) *
+           plan.model.hidden_size;
 }
 
 std::string ends_formula(const Plan& plan, const Slice& slice, std::int64_t in_flight) {

@@ -12,6 +12,7 @@ struct LogitSizes {
     explicit LogitSizes(const Plan& plan)
         : chunks(plan.layout.loss_chunks),
           e(bytes_of(plan.numerics.dtype)),
+          g(product_gradient_bytes(plan.numerics)),
           all(tokens(plan)),
           piece(share(all, chunks)),
           vocabulary(share(plan.model.vocab_size, plan.layout.tp)),
@@ -20,9 +21,12 @@ struct LogitSizes {
           pieces(chunks > 1 || (plan.model.z_loss > 0 && plan.layout.tp == 1)) {}
 
     Count copies() const { return 12 * piece * vocabulary; }
-    Count head() const { return e * (piece * vocabulary + matrix + piece * hidden); }
-    /// In pieces: one piece's logits in fp32 and, below fp32, their gradient and that of the head's matrix.
-    Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * matrix; }
+    Count head() const { return e * (piece * vocabulary + piece * hidden) + std::max(g * matrix, cast()); }
+    /// In pieces: one piece's logits in fp32 and, below fp32, their gradient and that of the head's matrix, which under
+    /// autocast is there in the dtype as well.
+    Count of_piece() const { return (4 + half()) * (piece * vocabulary) + half() * matrix + cast(); }
+    /// Under autocast the head's matrix in the dtype.
+    Count cast() const { return g > e ? e * (vocabulary * hidden) : Count(0); }
     /// In pieces: the gradients that wait for the backward.
     Count gradients() const { return e * (all * hidden) + 4 * matrix; }
     /// Bytes that a micro-batch keeps until its backward.
@@ -31,6 +35,7 @@ struct LogitSizes {
     std::int64_t half() const { return e < 4 ? e : 0; }
 
     std::int64_t chunks, e;
+    std::int64_t g;  ///< bytes a number of the gradient of the head's matrix
     Count all, piece, vocabulary, hidden;
     Count matrix;  ///< numbers in the head's matrix; 0 for a frozen head
     bool pieces;   ///< head and loss in one, which the z-loss takes as well (on one tensor-parallel rank)
@@ -59,19 +64,22 @@ std::string logits_formula(const LogitSizes& z, std::int64_t in_flight) {
     std::string formula;
     if (z.pieces)
         formula = fmt::format(
-            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}; with {} B × T h + 4 B × V h, gradients of the head's input "
+            "tokens / {} × V × (4 B logits{}) = {} × {} × {}{}{}; with {} B × T h + 4 B × V h, gradients of the head's input "
             "and matrix = {} × {} × {} + 4 × {} × {}",
             z.chunks, z.half() > 0 ? fmt::format(" + {} B gradient", z.half()) : "", number(z.piece),
             number(z.vocabulary), 4 + z.half(),
-            z.half() > 0 ? fmt::format(" + {} B × V h of a piece's head gradient", z.half()) : "", z.e, z.e,
-            number(z.all), number(z.hidden), number(z.matrix > 0 ? z.vocabulary : Count(0)), number(z.hidden));
+            z.half() > 0 ? fmt::format(" + {} B × V h of a piece's head gradient", z.half()) : "",
+            z.g > z.e ? fmt::format(" + {} B × V h, the cast head", z.e) : "", z.e, z.e, number(z.all),
+            number(z.hidden), number(z.matrix > 0 ? z.vocabulary : Count(0)), number(z.hidden));
     else if (z.copies() >= z.head())
         formula = fmt::format("tokens × V × {} = {} × {} × 12", copies, number(z.all), number(z.vocabulary));
     else
         formula = fmt::format(
-            "{0} B × (T V + V h + T h), gradients of logits, head and its input = {0} × ({1} × {2} + {4} + {1} × {3})",
+            "{0} B × (T V + T h) + {5} B × V h, gradients of logits, input and head = {0} × ({1} × {2} + {1} × {3}) + {5} × "
+            "{4}",
             z.e, number(z.all), number(z.vocabulary), number(z.hidden),
-            z.matrix > 0 ? fmt::format("{} × {}", number(z.vocabulary), number(z.hidden)) : "0, it does not train");
+            z.matrix > 0 ? fmt::format("{} × {}", number(z.vocabulary), number(z.hidden)) : "0, it does not train",
+            z.g);
     if (in_flight > 1 && z.pieces)
         formula += fmt::format(" + {} waiting micro-batches × {}, these gradients", in_flight - 1, number(z.waiting()));
     else if (in_flight > 1)

@@ -33,10 +33,10 @@ void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
     const auto& layout = plan.layout;
     const auto groups = sharding(layout);
     const Slice& trained = slice.trained();
-    const bool half = plan.numerics.dtype != Dtype::Fp32;
-    const State weights{bytes_of(plan.numerics.dtype), layout.zero_stage >= 3};
-    const State gradients{half && plan.numerics.fp32_gradients ? 4 : weights.bytes, layout.zero_stage >= 2};
-    const State masters{4, layout.zero_stage >= 1};
+    const Numerics& numerics = plan.numerics;
+    const State weights{bytes_of(numerics.weight_dtype()), layout.zero_stage >= 3};
+    const State gradients{bytes_of(numerics.gradient_dtype()), layout.zero_stage >= 2};
+    const State masters{4, layout.zero_stage >= 1}, compensation{weights.bytes, layout.zero_stage >= 1};
     const auto bytes = [&](const State& state, const Slice& of, bool away) {
         return away ? Count(0) : state.bytes * shard(of, groups, state.sharded);
     };
@@ -62,12 +62,17 @@ void model_states(const Plan& plan, const Slice& slice, TermSink& sink) {
             gradients_away ? moved("the reduced shard", layout.offload_optimizer) : formula(gradients, trained, groups),
             gradients_away ? "ZeRO-Offload (Ren et al. 2021), section 4" : zero_source};
     });
-    if (half)
+    if (numerics.has_masters())
         sink.add("master_weights", Category::Optimizer, bytes(masters, trained, optimizer_away), [&] {
             return Words{
                 "Master weights (fp32)",
                 optimizer_away ? moved("the fp32 copy", layout.offload_optimizer) : formula(masters, trained, groups),
                 "mixed precision (Micikevicius et al. 2018); " + std::string(zero_source)};
+        });
+    if (numerics.has_compensation())
+        sink.add("compensation", Category::Optimizer, bytes(compensation, trained, optimizer_away), [&] {
+            return Words{"Kahan compensation", formula(compensation, trained, groups),
+                         "what rounding took from each weight (Zamirai et al. 2020, algorithm 1)"};
         });
     const bool sharded = layout.zero_stage >= 1;
     const auto moments = optimizer_away ? Count(0) : optimizer_bytes(plan, trained, sharded);
@@ -107,14 +112,14 @@ std::vector<Term> host_states(const Plan& plan, const Slice& slice) {
             "DeepSpeed offload_optimizer.buffer_count, default 4");
     }
     if (layout.offload_parameters == Offload::Cpu) {
-        const auto bytes = bytes_of(plan.numerics.dtype);
+        const auto bytes = bytes_of(plan.numerics.weight_dtype());
         add("host_parameters", "Parameters", Category::Parameters, bytes * all, formula({bytes, true}, slice, groups),
             "ZeRO-Infinity (Rajbhandari et al. 2021)");
     }
     // On the CPU device memory is host memory, and shards in transfer count among the gathered weights.
     if (layout.offload_parameters == Offload::Nvme && !plan.cluster.on_cpu()) {
         const Count buffer = std::max(Count(100'000'000), share(slice.largest, groups.dense));
-        const auto bytes = bytes_of(plan.numerics.dtype);
+        const auto bytes = bytes_of(plan.numerics.weight_dtype());
         add("host_parameter_buffers", "Swap buffers of the parameters", Category::Buffers, 5 * bytes * buffer,
             fmt::format("5 buffers × {} B × {}", bytes, number(buffer)),
             "DeepSpeed offload_param.buffer_count and buffer_size, defaults 5 and 1e8");

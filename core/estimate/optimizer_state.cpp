@@ -96,9 +96,9 @@ Count optimizer_bytes(const Plan& plan, const Slice& slice, bool sharded) {
     switch (plan.optimizer.kind) {
         case OptimizerKind::AdamW:
         case OptimizerKind::Lamb:
-            return 8 * own;
+            return 2 * bytes_of(plan.optimizer.state_dtype) * own;
         case OptimizerKind::Sgd:
-            return plan.optimizer.momentum == 0 ? Count(0) : 4 * own;
+            return plan.optimizer.momentum == 0 ? Count(0) : bytes_of(plan.optimizer.state_dtype) * own;
         case OptimizerKind::AdamW8bit:
             return 2 * (own + 4 * share(own, block)) + code_tables;
         case OptimizerKind::Adafactor: {
@@ -113,18 +113,22 @@ Words optimizer_words(const Plan& plan, const Slice& slice, bool sharded) {
     const auto groups = sharding(plan.layout);
     const Count own = shard(slice, groups, sharded);
     const auto whole = [&](std::int64_t bytes) { return shard_formula(bytes, slice, groups, sharded); };
-    const auto with_zero = [](const char* source) { return fmt::format("{}; {}", source, zero_source); };
+    const auto dtype = name_of(plan.optimizer.state_dtype);
+    const std::int64_t each = bytes_of(plan.optimizer.state_dtype);
+    const auto with_zero = [](std::string_view source) { return fmt::format("{}; {}", source, zero_source); };
     switch (plan.optimizer.kind) {
         case OptimizerKind::AdamW:
-            return {"Adam moments (fp32)", whole(8), with_zero("AdamW keeps a mean and a variance, 4 B each")};
+            return {fmt::format("Adam moments ({})", dtype), whole(2 * each),
+                    with_zero(fmt::format("AdamW keeps a mean and a variance, {} B each", each))};
         case OptimizerKind::Lamb:
-            return {"LAMB moments (fp32)", whole(8),
-                    with_zero("LAMB (You et al. 2020) keeps Adam's mean and variance, 4 B each")};
+            return {fmt::format("LAMB moments ({})", dtype), whole(2 * each),
+                    with_zero(fmt::format("LAMB (You et al. 2020) keeps Adam's mean and variance, {} B each", each))};
         case OptimizerKind::Sgd:
             if (plan.optimizer.momentum == 0)
                 return {"SGD momentum", "0: optimizer.momentum is 0, and plain SGD keeps nothing",
                         "Robbins and Monro 1951"};
-            return {"SGD momentum (fp32)", whole(4), with_zero("one moment of 4 B")};
+            return {fmt::format("SGD momentum ({})", dtype), whole(each),
+                    with_zero(fmt::format("one moment of {} B", each))};
         case OptimizerKind::AdamW8bit:
             return {
                 "Adam moments (8 bits)",

@@ -16,8 +16,8 @@ Count shard(const Slice& slice, const Sharding& groups, bool sharded);
 /// "8 B × P / N = 8 × 6,738,415,616 / 4; N = dp × cp".
 std::string shard_formula(std::int64_t bytes, const Slice& slice, const Sharding& groups, bool sharded);
 
-/// Besides the fp32 masters. AdamW (Loshchilov and Hutter 2019) and LAMB (You et al. 2020) keep two fp32 moments, SGD
-/// one fp32 momentum or nothing, 8-bit AdamW (Dettmers et al. 2022) two moments of 1 B with an fp32 scale a block of
+/// Besides the fp32 masters. AdamW (Loshchilov and Hutter 2019) and LAMB (You et al. 2020) keep two moments in
+/// optimizer.state_dtype, SGD one momentum or nothing, 8-bit AdamW (Dettmers et al. 2022) two moments of 1 B with an fp32 scale a block of
 /// 256 (parameters of fewer than 4096 numbers keep fp32 ones, which weigh nothing and are not counted), Adafactor
 /// (Shazeer and Stern 2018, no first moment) an fp32 second moment of a number a row and one a column of each matrix,
 /// and of its own length for each vector. A shard of a matrix is some of its rows, and has all columns.

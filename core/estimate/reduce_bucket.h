@@ -11,7 +11,7 @@ namespace plimsoll {
 /// The ZeRO stage that trains in DeepSpeed: stage 0 does not train 16-bit weights correctly (DeepSpeed pull requests
 /// 8393 and 7839), so stage 1 stands in its place.
 inline std::int64_t deepspeed_stage(const Plan& plan) {
-    const bool half = plan.numerics.dtype != Dtype::Fp32;
+    const bool half = plan.numerics.weight_dtype() != Dtype::Fp32;
     return half ? std::max<std::int64_t>(plan.layout.zero_stage, 1) : plan.layout.zero_stage;
 }
 

@@ -19,17 +19,19 @@ Count over_all_ranks(const MemoryEstimate& estimate, std::initializer_list<Categ
 
 struct PerParameter {
     std::int64_t bytes;
-    const char* what;
+    std::string what;
 };
 
 /// Exact bytes of the optimizer's states a parameter.
 PerParameter optimizer_bytes(const Optimizer& optimizer) {
+    const std::int64_t each = bytes_of(optimizer.state_dtype);
+    const auto dtype = name_of(optimizer.state_dtype);
     switch (optimizer.kind) {
         case OptimizerKind::AdamW:
         case OptimizerKind::Lamb:
-            return {8, "8 for two fp32 moments"};
+            return {2 * each, fmt::format("{} for two {} moments", 2 * each, dtype)};
         case OptimizerKind::Sgd:
-            return optimizer.momentum > 0 ? PerParameter{4, "4 for an fp32 momentum"}
+            return optimizer.momentum > 0 ? PerParameter{each, fmt::format("{} for a momentum in {}", each, dtype)}
                                           : PerParameter{0, "nothing for SGD without momentum"};
         case OptimizerKind::AdamW8bit:
             return {2, "2 for two 8-bit moments, their scales apart"};
@@ -39,19 +41,27 @@ PerParameter optimizer_bytes(const Optimizer& optimizer) {
     return {0, ""};
 }
 
+/// What stands between the gradient and the optimizer's states.
+PerParameter beside_weights(const Numerics& numerics) {
+    if (numerics.has_masters()) return {4, "4 fp32 master weight, "};
+    if (numerics.has_compensation()) return {2, "2 for what rounding lost, "};
+    return {0, ""};
+}
+
 std::string states_note(const Plan& plan, const MemoryEstimate& estimate, Count rule) {
-    const bool half = plan.numerics.dtype != Dtype::Fp32;
-    const auto dtype = name_of(plan.numerics.dtype);
-    const std::int64_t gradient = half && !plan.numerics.fp32_gradients ? 2 : 4;
+    const Numerics& numerics = plan.numerics;
+    const bool half = numerics.half();
+    const std::int64_t weight = bytes_of(numerics.weight_dtype()), gradient = bytes_of(numerics.gradient_dtype());
+    const auto beside = beside_weights(numerics);
     const auto optimizer = optimizer_bytes(plan.optimizer);
-    const auto bytes = (half ? 6 : 4) + gradient + optimizer.bytes;
+    const auto bytes = weight + gradient + beside.bytes + optimizer.bytes;
     const auto one_copy = decimal(Count(estimate.parameters) * bytes);
     std::string note;
     if (half)
         note = fmt::format(
-            "The rule gives a parameter 8 B. Training in {} takes {} B: 2 weight, {} gradient, 4 fp32 master weight, {}: "
-            "{} for one copy, not {}.",
-            dtype, bytes, gradient, optimizer.what, one_copy, decimal(rule));
+            "The rule gives a parameter 8 B. Training in {} takes {} B: {} weight, {} gradient, {}{}: {} for one copy, not "
+            "{}.",
+            name_of(numerics.dtype), bytes, weight, gradient, beside.what, optimizer.what, one_copy, decimal(rule));
     else if (optimizer.bytes == 8)
         note = "In fp32 the rule is right for one copy: weights, gradients and two moments of 4 B each.";
     else

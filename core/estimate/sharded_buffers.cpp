@@ -11,8 +11,7 @@ ShardedBuffers sharded_buffers(const Plan& plan, const Slice& slice, Count kept_
     const auto& layout = plan.layout;
     ShardedBuffers buffers;
     if (layout.zero_stage < 2) return buffers;
-    const auto e = bytes_of(plan.numerics.dtype);
-    const std::int64_t g = e == 2 && plan.numerics.fp32_gradients ? 4 : e;
+    const auto e = bytes_of(plan.numerics.weight_dtype()), g = bytes_of(plan.numerics.gradient_dtype());
     const auto ranks = sharding(layout).dense;
     const Count head = slice.head + slice.norms;
     if (layout.zero_stage == 2) {

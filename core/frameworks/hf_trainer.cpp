@@ -47,8 +47,11 @@ std::vector<Term> hf_trainer(const Workload& work, const StageShare& stage) {
     }
     const double gradient = work.step_in_backward || layout.offload_parameters != Offload::None ? 0 : pure ? 2 : 4;
     add("gradients", "Gradients", Category::Gradients, gradient, trained);
-    const double moment = layout.offload_optimizer != Offload::None ? 0 : moment_bytes(work);
-    add("moments", "Optimizer states", Category::Optimizer, pure ? moment / 2 : moment, trained);
+    // PyTorch's optimizers keep their states in the dtype of the weights.
+    const double moment = layout.offload_optimizer != Offload::None ? 0 : moment_bytes(work, pure ? 2 : 4);
+    add("moments", "Optimizer states", Category::Optimizer, moment, trained);
+    if (pure && work.numerics.has_compensation())
+        add("compensation", "Kahan compensation", Category::Optimizer, 2, trained);
     if (sharded)
         list.add("gathered_layers", "Gathered layers", Category::Buffers, 2 * 2 * shape.layer,
                  fmt::format("2 layers × 2 B × {}", number(shape.layer)), "PyTorch FSDP");

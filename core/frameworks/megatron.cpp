@@ -71,8 +71,10 @@ void states(const Workload& work, const StageShape& shape, TermList& list) {
     if (mixed)
         add("master_weights", "Master weights (fp32)", Category::Optimizer, 4, layout.zero_stage >= 1,
             distributed_optimizer);
-    add("moments", "Optimizer states", Category::Optimizer, moment_bytes(work), layout.zero_stage >= 1,
-        distributed_optimizer);
+    // Moments in bf16 are its precision-aware optimizer's.
+    const bool narrow = work.optimizer.state_dtype == Dtype::Bf16 && work.optimizer.kind == OptimizerKind::AdamW;
+    add("moments", "Optimizer states", Category::Optimizer,
+        moment_bytes(work, narrow && layout.zero_stage >= 1 ? 2 : 4), layout.zero_stage >= 1, distributed_optimizer);
 }
 
 /// Gradients below fp32 are copied to fp32 for the masters (distrib_optimizer.py, _copy_model_grads_to_main_grads); the

@@ -38,6 +38,12 @@ void all_to_host(Plan& plan) { plan.layout.offload_optimizer = plan.layout.offlo
 void fp32_gradients(Plan& plan) { plan.numerics.fp32_gradients = true; }
 void flash(Plan& plan) { plan.numerics.attention = Attention::Flash; }
 void deepspeeds_stage(Plan& plan) { plan.layout.zero_stage = deepspeed_stage(plan); }
+void masters(Plan& plan) { plan.numerics.weights = WeightCopies::Masters; }
+void no_compensation(Plan& plan) { plan.numerics.rounding = Rounding::Nearest; }
+void fp32_states(Plan& plan) { plan.optimizer.state_dtype = Dtype::Fp32; }
+void states_as_weights(Plan& plan) { plan.optimizer.state_dtype = plan.numerics.weight_dtype(); }
+bool pure(const Plan& plan) { return half(plan) && plan.numerics.weights == WeightCopies::Pure; }
+bool moments_in_bf16(const Plan& plan) { return plan.optimizer.state_dtype == Dtype::Bf16; }
 void no_z_loss(Plan& plan) { plan.model.z_loss = 0; }
 
 constexpr Answer counted{};
@@ -199,6 +205,44 @@ constexpr MemorySetting settings[] = {
      counted,
      {"1 is not in torchtitan: it shards gradients as well, as is counted"},
      counted},
+    {"numerics.weights",
+     [](const Plan& p) { return half(p) && p.numerics.weights == WeightCopies::Autocast; },
+     counted,
+     {"autocast is not in Megatron-LM: fp32 masters beside weights in the dtype are counted", masters},
+     counted,
+     counted},
+    {"numerics.weights",
+     pure,
+     counted,
+     {"pure is not in Megatron-LM: fp32 masters beside weights in the dtype are counted", masters},
+     counted,
+     counted},
+    {"numerics.rounding",
+     [](const Plan& p) { return pure(p) && p.numerics.has_compensation(); },
+     {"kahan is not in DeepSpeed: no compensation is counted", no_compensation},
+     {"kahan is not in Megatron-LM: no compensation is counted", no_compensation},
+     {"kahan is not in torchtitan: no compensation is counted", no_compensation},
+     {"kahan is counted, if the training script gives the Trainer such an optimizer (optimi's)"}},
+    {"optimizer.state_dtype",
+     [](const Plan& p) { return moments_in_bf16(p) && !pure(p); },
+     {"bf16 is not in DeepSpeed beside fp32 masters: fp32 moments are counted", fp32_states},
+     counted,
+     {"is not in torchtitan: moments have the dtype of the weights, as is counted", states_as_weights},
+     {"is not in the Trainer: moments have the dtype of the weights, as is counted", states_as_weights}},
+    {"optimizer.state_dtype",
+     [](const Plan& p) {
+         return moments_in_bf16(p) && (p.layout.zero_stage == 0 || p.optimizer.kind != OptimizerKind::AdamW);
+     },
+     counted,
+     {"bf16 takes Megatron-LM's distributed optimizer and adam: fp32 moments are counted", fp32_states},
+     counted,
+     counted},
+    {"optimizer.state_dtype",
+     [](const Plan& p) { return pure(p) && p.optimizer.state_dtype == Dtype::Fp32; },
+     {"fp32 is not in DeepSpeed beside bf16 weights alone: moments in bf16 are counted", states_as_weights},
+     counted,
+     {"is not in torchtitan: moments have the dtype of the weights, as is counted", states_as_weights},
+     {"is not in the Trainer: moments have the dtype of the weights, as is counted", states_as_weights}},
     {"numerics.fp32_gradients",
      [](const Plan& p) { return half(p) && !p.numerics.fp32_gradients; },
      counted,

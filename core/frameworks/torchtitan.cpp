@@ -58,10 +58,14 @@ std::vector<Term> torchtitan(const Workload& work, const StageShare& stage) {
         list.add(key, name, category, away ? Count(0) : scaled(bytes, own),
                  away ? "0 on the device: CPUOffloadPolicy keeps it in host memory" : sharded(bytes), fsdp2);
     };
-    const double moments = moment_bytes(work);
-    add("parameters", ranks > 1 ? "Parameters (fp32 shard)" : "Parameters (fp32)", Category::Parameters, 4);
-    add("gradients", ranks > 1 ? "Gradients (fp32 shard)" : "Gradients (fp32)", Category::Gradients, 4);
-    add("moments", "Optimizer states", Category::Optimizer, moments);
+    // training.dtype bfloat16 keeps weights, gradients and states in bf16.
+    const std::int64_t each = work.pure_half ? 2 : 4;
+    const auto named = [&](const char* name) {
+        return fmt::format("{} ({}{})", name, work.pure_half ? "bf16" : "fp32", ranks > 1 ? " shard" : "");
+    };
+    add("parameters", named("Parameters").c_str(), Category::Parameters, static_cast<double>(each));
+    add("gradients", named("Gradients").c_str(), Category::Gradients, static_cast<double>(each));
+    add("moments", "Optimizer states", Category::Optimizer, moment_bytes(work, each));
     const Count e = bytes_of(work);
     // With pipeline stages, and below ZeRO-3, the weights stay gathered after the forward pass.
     const bool stays = layout.pp > 1 || (ranks > 1 && layout.zero_stage < 3);

@@ -46,6 +46,7 @@ Workload workload_of(const Plan& plan, Framework framework) {
     work.layout = plan.layout;
     work.numerics = plan.numerics;
     work.optimizer = plan.optimizer;
+    work.pure_half = plan.numerics.half() && plan.numerics.weights == WeightCopies::Pure;
     work.sequence = plan.data.sequence_length;
     const bool pads = framework == Framework::Megatron;
     work.vocabulary = padded(plan.model.vocab_size, pads ? 128 * plan.layout.tp : plan.layout.tp);

@@ -56,12 +56,15 @@ Result<Lesson> precision_lesson() {
 
     const auto half = w.estimate(plan), full = w.estimate(w.changed(plan, {"numerics.dtype=fp32"}));
     const auto own = [](const MemoryEstimate& e) { return static_cast<double>(states_of(e.fullest())); };
-    const auto alone = [&](const char* dtype) {
-        return own(w.estimate(w.changed(plan, {"cluster.gpus_per_node=1", "layout.dp=1", "layout.zero_stage=0",
-                                               fmt::format("numerics.dtype={}", dtype)})));
+    const auto alone = [&](const char* dtype, std::vector<std::string> settings = {}) {
+        settings.insert(settings.end(), {"cluster.gpus_per_node=1", "layout.dp=1", "layout.zero_stage=0",
+                                         fmt::format("numerics.dtype={}", dtype)});
+        return own(w.estimate(w.changed(plan, settings)));
     };
     const double states32 = w.step("states_fp32", "States in fp32: 4 + 4 + 8 B a parameter", alone("fp32"));
     const double states16 = w.step("states_bf16", "States in bf16 with masters: 2 + 2 + 4 + 8 B", alone("bf16"));
+    const double pure = w.step("states_pure", "States in bf16 alone: 2 + 2 + 4 B",
+                               alone("bf16", {"numerics.weights=pure", "optimizer.state_dtype=bf16"}));
     const double saved = 1 - static_cast<double>(half.fullest().of(Category::Activations)) /
                                  std::max(1.0, static_cast<double>(full.fullest().of(Category::Activations)));
     w.step("activations_saved", "Activations saved by bf16, full recomputation", saved, LessonUnit::Share);
@@ -74,6 +77,10 @@ Result<Lesson> precision_lesson() {
         fmt::format("The states of training do not halve: masters and moments stay in fp32, so that a rank without "
                     "sharding holds {} in bf16 and {} in fp32.",
                     gb(states16), gb(states32)));
+    w.right(
+        fmt::format("Without masters, and with moments in bf16, they do halve: {}. Updates below half a last digit of "
+                    "bf16 are then lost, unless they are rounded at random or their rest is kept (numerics.rounding).",
+                    gb(pure)));
     w.wrong(
         "int8 is for moments (8-bit Adam), saved activations and inference, with a scale a block; nothing here trains "
         "its weights in it.");

@@ -54,8 +54,13 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
 }
 
 void visit_fields(FieldVisitor& v, Numerics& numerics) {
-    v.choice("dtype", numerics.dtype, dtype_names,
-             "Precision of weights and activations; the optimizer keeps fp32 masters");
+    v.choice("dtype", numerics.dtype, dtype_names, "Precision of weights and activations");
+    v.choice("weights", numerics.weights, weight_copies_names,
+             "Weights that are kept below fp32: masters in fp32 beside those in the dtype, fp32 weights alone that are "
+             "cast where they are used (autocast), or bf16 weights alone (pure)");
+    v.choice("rounding", numerics.rounding, rounding_names,
+             "pure: how an update gets into a bf16 weight; nearest loses what is below half its last digit, stochastic "
+             "is right in the mean, kahan keeps what was lost");
     v.choice("attention", numerics.attention, attention_names, "Attention kernel: flash keeps no score matrix");
     v.flag("fp32_gradients", numerics.fp32_gradients, "Accumulate bf16 or fp16 gradients in fp32");
     v.choice("reduce_dtype", numerics.reduce_dtype, reduce_dtype_names,
@@ -82,6 +87,9 @@ void visit_fields(FieldVisitor& v, Numerics& numerics) {
 
 void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
     v.choice("kind", optimizer.kind, optimizer_names, "Optimizer");
+    v.choice(
+        "state_dtype", optimizer.state_dtype, state_dtype_names,
+        "Precision of the moments of adamw, lamb and sgd; adamw-8bit has its own, adafactor's are next to nothing");
     v.number("lr", optimizer.lr, {0, 1e3, true}, "Peak learning rate");
     v.number("beta1", optimizer.beta1, {0, 0.999999}, "Decay of the first moment");
     v.number("beta2", optimizer.beta2, {0, 0.9999999}, "Decay of the second moment");

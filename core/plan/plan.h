@@ -92,6 +92,28 @@ enum class Dtype { Fp32, Bf16, Fp16 };
 inline constexpr std::array<std::string_view, 3> dtype_names{"fp32", "bf16", "fp16"};
 inline constexpr std::string_view name_of(Dtype dtype) { return dtype_names[static_cast<std::size_t>(dtype)]; }
 
+/// The copies of the weights that are kept where the dtype of training is below fp32.
+enum class WeightCopies {
+    Masters,   ///< weights in the dtype, and fp32 masters in the optimizer (Micikevicius et al. 2018)
+    Autocast,  ///< fp32 weights, cast to the dtype where they are used, as under torch.autocast
+    Pure,      ///< weights in bf16 and nothing else
+};
+inline constexpr std::array<std::string_view, 3> weight_copies_names{"masters", "autocast", "pure"};
+inline constexpr std::string_view name_of(WeightCopies copies) {
+    return weight_copies_names[static_cast<std::size_t>(copies)];
+}
+
+/// How an update gets into a weight that has no fp32 copy.
+enum class Rounding {
+    Nearest,     ///< to the nearest number, so that what is below half a last digit is lost
+    Stochastic,  ///< up or down at random, so that the mean is right (core/engine/optimizer/stochastic_rounding.h)
+    Kahan,       ///< to nearest, and what was lost is kept beside the weight (Zamirai et al. 2020)
+};
+inline constexpr std::array<std::string_view, 3> rounding_names{"nearest", "stochastic", "kahan"};
+inline constexpr std::string_view name_of(Rounding rounding) {
+    return rounding_names[static_cast<std::size_t>(rounding)];
+}
+
 enum class Attention { Eager, Flash };
 inline constexpr std::array<std::string_view, 2> attention_names{"eager", "flash"};
 inline constexpr std::string_view name_of(Attention attention) {
@@ -113,7 +135,9 @@ inline constexpr std::string_view name_of(LossScalePolicy policy) {
 }
 
 struct Numerics {
-    Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward; masters are fp32
+    Dtype dtype = Dtype::Fp32;  ///< of weights and activations in forward and backward
+    WeightCopies weights = WeightCopies::Masters;
+    Rounding rounding = Rounding::Nearest;  ///< of pure weights
     Attention attention = Attention::Flash;
     bool fp32_gradients = false;  ///< accumulate half-precision gradients in fp32
     ReduceDtype reduce_dtype = ReduceDtype::Gradient;
@@ -129,8 +153,28 @@ struct Numerics {
     double loss_scale_growth = 2;              ///< pytorch
     double loss_scale_backoff = 0.5;           ///< pytorch
     std::int64_t loss_scale_check_every = 50;  ///< guide
+
+    bool half() const { return dtype != Dtype::Fp32; }
+    /// In which weights lie between steps and travel between ranks.
+    Dtype weight_dtype() const { return weights == WeightCopies::Autocast ? Dtype::Fp32 : dtype; }
+    /// In which gradients are accumulated.
+    Dtype gradient_dtype() const { return fp32_gradients ? Dtype::Fp32 : weight_dtype(); }
+    bool has_masters() const { return half() && weights == WeightCopies::Masters; }
+    /// Whether what rounding loses is kept, a number a weight in the weight's dtype.
+    bool has_compensation() const { return weights == WeightCopies::Pure && rounding == Rounding::Kahan; }
     bool operator==(const Numerics&) const = default;
 };
+
+/// "bf16", "pure bf16", "autocast fp16".
+inline std::string precision_words(const Numerics& numerics) {
+    std::string words;
+    if (numerics.half() && numerics.weights != WeightCopies::Masters)
+        words = std::string(name_of(numerics.weights)) + " ";
+    return words + std::string(name_of(numerics.dtype));
+}
+
+/// dtype_names has fp16 as well, in which no optimizer here keeps its states.
+inline constexpr std::array<std::string_view, 2> state_dtype_names{"fp32", "bf16"};
 
 enum class OptimizerKind { AdamW, Lamb, Sgd, AdamW8bit, Adafactor };
 inline constexpr std::array<std::string_view, 5> optimizer_names{"adamw", "lamb", "sgd", "adamw-8bit", "adafactor"};
@@ -147,6 +191,7 @@ inline constexpr std::array<std::string_view, 2> clip_rule_names{"global", "adag
 
 struct Optimizer {
     OptimizerKind kind = OptimizerKind::AdamW;
+    Dtype state_dtype = Dtype::Fp32;  ///< of the moments of adamw, lamb and sgd: fp32 or bf16
     double lr = 1e-3;
     double beta1 = 0.9;
     double beta2 = 0.95;

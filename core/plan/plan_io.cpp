@@ -63,6 +63,17 @@ void keep_differences(Json& model_json, const std::string& preset_name) {
     }
 }
 
+/// Takes out keys that came later, where they say what a file without them means: a plan that does not use them is
+/// written as before.
+void keep_later_keys_if_used(Json& json) {
+    const auto leave_out = [&](const char* section, const char* key, std::string_view usual) {
+        if (json[section][key] == usual) json[section].erase(key);
+    };
+    leave_out("numerics", "weights", name_of(Numerics{}.weights));
+    leave_out("numerics", "rounding", name_of(Numerics{}.rounding));
+    leave_out("optimizer", "state_dtype", name_of(Optimizer{}.state_dtype));
+}
+
 }  // namespace
 
 bool Plan::operator==(const Plan& other) const {
@@ -101,6 +112,7 @@ Json to_json(const Plan& plan) {
     Plan copy = plan;
     visit_fields(writer, copy);
     keep_differences(json["model"], plan.model.preset);
+    keep_later_keys_if_used(json);
     return json;
 }
 

@@ -147,14 +147,26 @@ void List::dtypes() {
             {bf16 ? "numerics.dtype=bf16" : "numerics.dtype=fp16"},
             "activations in two bytes; parameters 2 B + 2 B gradient + 4 B master in place of 4 B + 4 B. Rounding changes",
             "Micikevicius et al. 2018");
-    if (numerics.fp32_gradients && numerics.dtype != Dtype::Fp32)
+    if (numerics.fp32_gradients && numerics.half() && numerics.weights != WeightCopies::Autocast)
         add_inexact("Gradients in the weights' dtype", {"numerics.fp32_gradients=false"},
                     "2 B a parameter in place of 4 B. Sums over micro-batches are rounded more",
                     "Micikevicius et al. 2018");
-    if (plan_.optimizer.kind == OptimizerKind::AdamW && layout_.offload_optimizer == Offload::None)
-        add_inexact("AdamW in 8 bits", {"optimizer.kind=adamw-8bit"},
-                    "both moments in one byte each, quantized block by block, in place of 8 B a parameter",
+    const bool wide_states = plan_.optimizer.state_dtype == Dtype::Fp32;
+    if (plan_.optimizer.kind == OptimizerKind::AdamW && layout_.offload_optimizer == Offload::None) {
+        std::vector<std::string> settings{"optimizer.kind=adamw-8bit"};
+        if (!wide_states) settings.emplace_back("optimizer.state_dtype=fp32");
+        add_inexact("AdamW in 8 bits", std::move(settings),
+                    fmt::format("both moments in one byte each, quantized block by block, in place of {} B a parameter",
+                                wide_states ? 8 : 4),
                     "Dettmers et al. 2022, 8-bit optimizers");
+    }
+    if (numerics.dtype == Dtype::Bf16 && numerics.weights == WeightCopies::Masters &&
+        layout_.offload_optimizer == Offload::None)
+        add_inexact(
+            "bf16 weights without masters", {"numerics.weights=pure", "numerics.rounding=stochastic"},
+            "4 B a parameter less; each update is rounded up or down at random, so that small ones count in the "
+            "mean",
+            "Zamirai et al. 2020, Revisiting BFloat16 Training");
 }
 
 void List::adapters() {

@@ -101,7 +101,8 @@ StageWork work_of(const Stage& stage, const LayerParts& parts, Recompute recompu
 struct StepTimer::Impl {
     Plan plan;
     Hardware hardware;
-    double element;   ///< bytes of a weight and an activation
+    double element;   ///< bytes of an activation
+    double weight;    ///< bytes of a weight
     double gradient;  ///< bytes of a gradient
     double travels;   ///< bytes of a gradient between ranks
     Kept<LayerParts, decltype(layer_key(Layout{}))> layers;
@@ -111,7 +112,8 @@ struct StepTimer::Impl {
     Impl(const Plan& given, const Hardware& on) : plan(given), hardware(on) {
         const auto& n = plan.numerics;
         element = n.dtype == Dtype::Fp32 ? 4 : 2;
-        gradient = n.dtype != Dtype::Fp32 && n.fp32_gradients ? 4 : element;
+        weight = n.weight_dtype() == Dtype::Fp32 ? 4 : 2;
+        gradient = n.gradient_dtype() == Dtype::Fp32 ? 4 : 2;
         travels = n.reduce_dtype == ReduceDtype::Gradient ? gradient : n.reduce_dtype == ReduceDtype::Fp32 ? 4 : 2;
     }
 
@@ -183,32 +185,37 @@ struct StepTimer::Impl {
         const double m = as_double(l.accumulation);
         if (dense.ranks <= 1) return;
         if (l.zero_stage == 0) links = seen(both(reduce, travels), backward);
-        if (l.zero_stage == 1) links = seen(both(half, travels), backward) + both(half, element);
-        if (l.zero_stage == 2) links = m * seen(both(half, travels), backward) + both(half, element);
+        if (l.zero_stage == 1) links = seen(both(half, travels), backward) + both(half, weight);
+        if (l.zero_stage == 2) links = m * seen(both(half, travels), backward) + both(half, weight);
         if (l.zero_stage == 3) {
-            const Seconds gather = sent(half, element * held.all_dense, element * held.all_experts);
+            const Seconds gather = sent(half, weight * held.all_dense, weight * held.all_experts);
             links = m * (seen(gather, slowest.forward) + seen(gather + both(half, travels), backward));
         }
     }
 
     void update(const Stages& held, StepTime& time) const {
         const auto& l = plan.layout;
-        const bool half = plan.numerics.dtype != Dtype::Fp32;
+        const Numerics& numerics = plan.numerics;
         const double shards = l.zero_stage >= 1 ? as_double(l.dp * l.cp) : 1;
         const double own =
             held.dense / shards + held.experts / (l.zero_stage >= 1 ? std::max(1.0, shards / as_double(l.ep)) : 1);
-        const double moments = plan.optimizer.kind == OptimizerKind::AdamW8bit   ? 4
-                               : plan.optimizer.kind == OptimizerKind::Sgd       ? (plan.optimizer.momentum > 0 ? 8 : 0)
+        const double state = plan.optimizer.state_dtype == Dtype::Fp32 ? 4 : 2;
+        const double moments = plan.optimizer.kind == OptimizerKind::AdamW8bit ? 4
+                               : plan.optimizer.kind == OptimizerKind::Sgd
+                                   ? (plan.optimizer.momentum > 0 ? 2 * state : 0)
                                : plan.optimizer.kind == OptimizerKind::Adafactor ? 1
-                                                                                 : 16;
-        // The update reads and writes masters and moments. Gradients are scaled back (twice), measured, clipped (twice)
-        // and used.
-        const double bytes = 8 + moments + (half ? element : 0) + (half ? 6 : 4) * gradient;
+                                                                                 : 4 * state;
+        // The update reads and writes masters (or the weights, and what rounding lost of them) and moments. Gradients
+        // are scaled back (twice), measured, clipped (twice) and used.
+        const bool pure = numerics.half() && numerics.weights == WeightCopies::Pure;
+        const double weights =
+            pure ? (numerics.has_compensation() ? 4 : 2) * weight : 8 + (numerics.has_masters() ? weight : 0);
+        const double bytes = weights + moments + (numerics.half() ? 6 : 4) * gradient;
         if (l.offload_optimizer != Offload::None && !plan.cluster.on_cpu()) {
             const double moves = l.zero_stage >= 2 ? as_double(l.accumulation) : 1;
             const double ranks = as_double(std::min(hardware.a_node, l.world_size()));
             time.of(TimePart::Host) +=
-                (moves * 4 + element) * own / (hardware.host_link * hardware.efficiency.host_link) +
+                (moves * 4 + weight) * own / (hardware.host_link * hardware.efficiency.host_link) +
                 own * ranks / hardware.host_update;
         } else {
             time.of(TimePart::Update) = bytes * own / (hardware.memory * hardware.efficiency.memory);
@@ -221,7 +228,7 @@ struct StepTimer::Impl {
         const auto& l = plan.layout;
         const double link = hardware.host_link * hardware.efficiency.host_link, m = as_double(l.accumulation);
         if (l.offload_parameters != Offload::None)
-            time.of(TimePart::Host) += m * 2 * element * (held.dense + held.experts) / as_double(l.dp * l.cp) / link;
+            time.of(TimePart::Host) += m * 2 * weight * (held.dense + held.experts) / as_double(l.dp * l.cp) / link;
         const double kept = parts.kept_bytes * as_double(stage.layers);
         if (l.offload_activations)
             time.of(TimePart::Host) += m * (std::max(0.0, kept / link - work.forward) +

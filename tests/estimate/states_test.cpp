@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <fmt/ranges.h>
+
+#include <array>
 #include <fstream>
 
 #include "core/base/json.h"
@@ -41,6 +44,75 @@ TEST(ModelStates, Fp32WeightsAreTheirOwnMasters) {
     const auto rank = estimated(gpu_plan("gpt2", {"numerics.dtype=fp32"})).stages.at(0);
     EXPECT_EQ(rank.find("master_weights"), nullptr);
     EXPECT_EQ(states(rank), 16 * 124'439'808);
+}
+
+/// Bytes of a parameter's weight, gradient, fp32 copy, compensation and moments.
+void expect_bytes(const std::vector<std::string>& settings, const std::array<std::int64_t, 5>& expected) {
+    constexpr std::int64_t p = 6'738'415'616;
+    const auto rank = estimated(gpu_plan("llama-7b", settings)).stages.at(0);
+    const auto each = [&](const char* key) { return rank.find(key) == nullptr ? 0 : bytes_of_term(rank, key) / p; };
+    const auto recipe = fmt::format("{}", fmt::join(settings, " "));
+    EXPECT_EQ(each("parameters"), expected[0]) << recipe;
+    EXPECT_EQ(each("gradients"), expected[1]) << recipe;
+    EXPECT_EQ(each("master_weights"), expected[2]) << recipe;
+    EXPECT_EQ(each("compensation"), expected[3]) << recipe;
+    EXPECT_EQ(each("adam_moments") + each("momentum") + each("adam_moments_8bit"), expected[4]) << recipe;
+}
+
+TEST(PrecisionRecipes, EachKeepsItsBytesAParameter) {
+    expect_bytes({}, {2, 2, 4, 0, 8});
+    expect_bytes({"optimizer.state_dtype=bf16"}, {2, 2, 4, 0, 4});
+    expect_bytes({"numerics.weights=autocast"}, {4, 4, 0, 0, 8});
+    expect_bytes({"numerics.dtype=fp16", "numerics.weights=autocast"}, {4, 4, 0, 0, 8});
+    expect_bytes({"numerics.weights=pure"}, {2, 2, 0, 0, 8});
+    expect_bytes({"numerics.weights=pure", "numerics.fp32_gradients=true"}, {2, 4, 0, 0, 8});
+    expect_bytes({"numerics.weights=pure", "numerics.rounding=stochastic", "optimizer.state_dtype=bf16"},
+                 {2, 2, 0, 0, 4});
+    expect_bytes({"numerics.weights=pure", "numerics.rounding=kahan", "optimizer.state_dtype=bf16"}, {2, 2, 0, 2, 4});
+    expect_bytes({"numerics.weights=pure", "optimizer.kind=adamw-8bit"}, {2, 2, 0, 0, 2});
+    expect_bytes({"optimizer.kind=sgd", "optimizer.state_dtype=bf16"}, {2, 2, 4, 0, 2});
+}
+
+// torchtune 0.6, "Memory optimization overview" and its Llama-2-7B full_finetune_single_device recipe: weights and
+// gradients in bf16 are 27 GB with SGD without momentum, and two moments in bf16 make it 54 GB.
+TEST(PrecisionRecipes, AreTorchtunesFiguresOfLlama2InPureBf16) {
+    const auto gigabytes = [](std::vector<std::string> settings) {
+        settings.insert(settings.end(), {"numerics.weights=pure", "optimizer.state_dtype=bf16"});
+        return static_cast<double>(states(estimated(gpu_plan("llama-7b", settings)).stages.at(0))) / 1e9;
+    };
+    EXPECT_NEAR(gigabytes({"optimizer.kind=sgd", "optimizer.momentum=0"}), 27, 0.1);
+    EXPECT_NEAR(gigabytes({}), 54, 0.2);
+}
+
+// torchtune's "Memory optimization overview", Llama-3.2-3B on one card, batch 2 x 4096, peaks of
+// torch.cuda.max_memory_allocated: 60.0 GiB in pure bf16 with packed data, 8.5 with checkpointing, a chunked loss and
+// LoRA of rank 8.
+TEST(PrecisionRecipes, AreTorchtunesPeaksOfLlama32) {
+    const auto gib = [](std::vector<std::string> settings) {
+        settings.insert(settings.end(),
+                        {"model.hidden_size=3072", "model.num_layers=28", "model.num_heads=24", "model.num_kv_heads=8",
+                         "model.head_dim=128", "model.ffn_hidden_size=8192", "model.vocab_size=128256",
+                         "model.tied_head=true", "model.max_position=131072", "layout.micro_batch=2",
+                         "data.sequence_length=4096", "numerics.weights=pure", "optimizer.state_dtype=bf16"});
+        const auto rank = estimated(gpu_plan("llama-3-8b", settings)).stages.at(0);
+        return static_cast<double>(rank.total() - rank.of(Category::Overhead)) / static_cast<double>(GiB);
+    };
+    EXPECT_NEAR(gib({}), 60.0, 0.03 * 60.0);
+    EXPECT_NEAR(gib({"layout.loss_chunks=8", "layout.recompute=full", "adapter.rank=8"}), 8.5, 0.03 * 8.5);
+}
+
+TEST(PrecisionRecipes, AreShardedAsTheirStagesSay) {
+    constexpr std::int64_t p = 6'738'415'616;
+    const auto rank = [](const char* stage, const char* weights, std::vector<std::string> more) {
+        more.insert(more.end(), {fmt::format("numerics.weights={}", weights), "layout.dp=4",
+                                 fmt::format("layout.zero_stage={}", stage)});
+        return estimated(gpu_plan("llama-7b", more)).stages.at(0);
+    };
+    EXPECT_EQ(bytes_of_term(rank("1", "pure", {"numerics.rounding=kahan"}), "compensation"), 2 * p / 4);
+    EXPECT_EQ(bytes_of_term(rank("0", "pure", {"numerics.rounding=kahan"}), "compensation"), 2 * p);
+    EXPECT_EQ(bytes_of_term(rank("2", "autocast", {}), "parameters"), 4 * p);
+    EXPECT_EQ(bytes_of_term(rank("2", "autocast", {}), "gradients"), 4 * p / 4);
+    EXPECT_EQ(bytes_of_term(rank("3", "autocast", {}), "parameters"), 4 * p / 4);
 }
 
 TEST(ModelStates, Fp32GradientsTakeFourBytes) {

@@ -39,6 +39,25 @@ TEST(EstimateUnder, StatesAreTheFrameworksOwn) {
     EXPECT_EQ(states(under(Framework::HfTrainer, gpu_plan("llama-7b")).stages[0]), 18 * llama_7b);
 }
 
+TEST(EstimateUnder, PrecisionRecipesKeepWhatTheFrameworkKeeps) {
+    const auto bytes = [](Framework framework, std::vector<std::string> settings) {
+        return states(under(framework, gpu_plan("llama-7b", settings)).stages[0]) / llama_7b;
+    };
+    const std::string pure = "numerics.weights=pure", narrow = "optimizer.state_dtype=bf16";
+    // PyTorch's optimizers keep their states in the weights' dtype: 2 + 2 + 2 x 2.
+    EXPECT_EQ(bytes(Framework::HfTrainer, {pure}), 8);
+    EXPECT_EQ(bytes(Framework::HfTrainer, {pure, "optimizer.kind=sgd", "optimizer.momentum=0"}), 4);
+    EXPECT_EQ(bytes(Framework::HfTrainer, {pure, "numerics.rounding=kahan"}), 10);
+    EXPECT_EQ(bytes(Framework::HfTrainer, {pure, "optimizer.kind=adamw-8bit"}), 6);  // and 8 B a block of 256
+    EXPECT_EQ(bytes(Framework::HfTrainer, {"numerics.weights=autocast"}), 18);
+    EXPECT_EQ(bytes(Framework::TorchTitan, {pure}), 8);
+    EXPECT_EQ(bytes(Framework::TorchTitan, {"numerics.weights=autocast"}), 16);
+    EXPECT_EQ(bytes(Framework::DeepSpeed, {"numerics.weights=autocast"}), 16);
+    // Megatron-LM has masters in any case; its precision-aware optimizer keeps moments in bf16.
+    EXPECT_EQ(bytes(Framework::Megatron, {"layout.zero_stage=1", narrow}), 2 + 4 + 4 + 4);
+    EXPECT_EQ(bytes(Framework::Megatron, {pure}), 2 + 4 + 4 + 8);
+}
+
 TEST(EstimateUnder, DeepSpeedHasItsBuckets) {
     const auto stage = [](const char* preset, const std::vector<std::string>& settings) {
         return under(Framework::DeepSpeed, gpu_plan(preset, settings)).stages.at(0);

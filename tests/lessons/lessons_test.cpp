@@ -146,6 +146,7 @@ TEST(Lessons, ThePrecisionTableIsThatOfTheFormats) {
     EXPECT_EQ(value(l, "bf16_epsilon"), 0.0078125);
     EXPECT_EQ(value(l, "states_fp32"), 16 * llama_7b);
     EXPECT_EQ(value(l, "states_bf16"), 16 * llama_7b);
+    EXPECT_EQ(value(l, "states_pure"), 8 * llama_7b);
     ASSERT_EQ(l.tables.size(), 1U);
     EXPECT_EQ(l.tables[0].rows.size(), 4U);
 }

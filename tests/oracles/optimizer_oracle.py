@@ -19,18 +19,21 @@ def numbers(count, phase):
     return [math.sin(1 + 0.37 * i + phase) * (1 + i % 3) for i in range(count)]
 
 
-def trained(make):
+def trained(make, dtype="float32"):
     import torch
 
-    matrix = torch.tensor(numbers(ROWS * COLUMNS, 0)).reshape(ROWS, COLUMNS).requires_grad_()
-    vector = torch.tensor(numbers(COLUMNS, 2)).requires_grad_()
+    def tensor(count, phase):
+        return torch.tensor(numbers(count, phase)).to(getattr(torch, dtype))
+
+    matrix = tensor(ROWS * COLUMNS, 0).reshape(ROWS, COLUMNS).requires_grad_()
+    vector = tensor(COLUMNS, 2).requires_grad_()
     optimizer = make([{"params": [matrix], "weight_decay": 0.1}, {"params": [vector], "weight_decay": 0.0}])
     after = {}
     for step in range(1, STEPS + 1):
         for group in optimizer.param_groups:
             group["lr"] = 0.05 / step
-        matrix.grad = torch.tensor(numbers(ROWS * COLUMNS, 1.3 * step)).reshape(ROWS, COLUMNS)
-        vector.grad = torch.tensor(numbers(COLUMNS, 1.7 * step))
+        matrix.grad = tensor(ROWS * COLUMNS, 1.3 * step).reshape(ROWS, COLUMNS)
+        vector.grad = tensor(COLUMNS, 1.7 * step)
         optimizer.step()
         if step in (1, 5, STEPS):
             after[str(step)] = {"matrix": matrix.flatten().tolist(), "vector": vector.tolist()}
@@ -41,6 +44,10 @@ def values():
     import torch
 
     return {"adamw": trained(lambda groups: torch.optim.AdamW(groups, betas=(0.9, 0.95), eps=1e-8)),
+            "adamw on bf16": trained(lambda groups: torch.optim.AdamW(groups, betas=(0.9, 0.95), eps=1e-8,
+                                                                      foreach=False), "bfloat16"),
+            "fused adamw on bf16": trained(lambda groups: torch.optim.AdamW(groups, betas=(0.9, 0.95), eps=1e-8,
+                                                                            fused=True), "bfloat16"),
             "sgd": trained(lambda groups: torch.optim.SGD(groups, momentum=0.9)),
             "sgd without momentum": trained(lambda groups: torch.optim.SGD(groups)),
             "adafactor": trained(lambda groups: torch.optim.Adafactor(groups))}

@@ -125,6 +125,26 @@ TEST(PlanDocument, UnknownKeysAreReportedKeptAndStayInPlace) {
     EXPECT_EQ(plan_from_json(saved, "again")->notes.size(), 4U);
 }
 
+TEST(PlanDocument, KeysThatCameLaterAreWrittenOnlyWhereTheyAreUsed) {
+    Plan plan;
+    Json json = to_json(plan);
+    EXPECT_FALSE(json["numerics"].contains("weights"));
+    EXPECT_FALSE(json["numerics"].contains("rounding"));
+    EXPECT_FALSE(json["optimizer"].contains("state_dtype"));
+    plan.numerics.weights = WeightCopies::Pure;
+    plan.numerics.rounding = Rounding::Kahan;
+    plan.optimizer.state_dtype = Dtype::Bf16;
+    json = to_json(plan);
+    EXPECT_EQ(json["numerics"]["weights"], "pure");
+    EXPECT_EQ(json["numerics"]["rounding"], "kahan");
+    EXPECT_EQ(json["optimizer"]["state_dtype"], "bf16");
+    auto back = plan_from_json(json, "plan.json");
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->plan, plan);
+    back->plan.numerics.weights = WeightCopies::Masters;
+    EXPECT_FALSE(to_json(back->plan)["numerics"].contains("weights"));
+}
+
 TEST(PlanDocument, SavingASecondTimeChangesNothing) {
     for (const char* text : {R"({"plimsoll": 1})", R"({"x": 1, "plimsoll": 1, "model": {"z": 1, "preset": "gpt2"}})"}) {
         const Json once = to_json(load(text)->plan);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "core/plan/json_fields.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/plan_schema.h"
 #include "core/plan/presets.h"
@@ -91,7 +92,9 @@ TEST(Settings, EveryFieldCanBeSet) {
     Randomizer random(1);
     Plan wanted;
     visit_fields(random, wanted);
-    const Json json = to_json(wanted);
+    Json json = Json::object();
+    JsonWriter writer(json);
+    visit_fields(writer, wanted);
     std::vector<std::string> settings;
     for (const FieldInfo& field : plan_fields()) {
         if (field.key == "model.preset") continue;

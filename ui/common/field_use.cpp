@@ -53,6 +53,19 @@ const QHash<QString, Rule>& rules() {
          [](const Plan& plan) {
              return plan.layout.offload_optimizer == Offload::Nvme || plan.layout.offload_parameters == Offload::Nvme;
          }},
+        // A value that the plan cannot have is shown, so that it can be put right.
+        {QStringLiteral("numerics.weights"),
+         [](const Plan& plan) { return plan.numerics.half() || plan.numerics.weights != WeightCopies::Masters; }},
+        {QStringLiteral("numerics.rounding"),
+         [](const Plan& plan) {
+             return plan.numerics.weights == WeightCopies::Pure || plan.numerics.rounding != Rounding::Nearest;
+         }},
+        {QStringLiteral("optimizer.state_dtype"),
+         [](const Plan& plan) {
+             const OptimizerKind kind = plan.optimizer.kind;
+             const bool chooses = kind != OptimizerKind::AdamW8bit && kind != OptimizerKind::Adafactor;
+             return chooses || plan.optimizer.state_dtype != Dtype::Fp32;
+         }},
         {QStringLiteral("optimizer.beta1"),
          [](const Plan& plan) { return keepsMoments(plan) && plan.optimizer.kind != OptimizerKind::Adafactor; }},
         {QStringLiteral("optimizer.beta2"), keepsMoments},

@@ -84,6 +84,8 @@ constexpr Label labels[] = {
     {"layout.offload_parameters", QT_TRANSLATE_NOOP("PlanField", "Offload parameters")},
     {"layout.nvme_path", QT_TRANSLATE_NOOP("PlanField", "NVMe folder")},
     {"numerics.dtype", QT_TRANSLATE_NOOP("PlanField", "Precision")},
+    {"numerics.weights", QT_TRANSLATE_NOOP("PlanField", "Weights kept")},
+    {"numerics.rounding", QT_TRANSLATE_NOOP("PlanField", "Rounding of updates")},
     {"numerics.attention", QT_TRANSLATE_NOOP("PlanField", "Attention")},
     {"numerics.fp32_gradients", QT_TRANSLATE_NOOP("PlanField", "Gradients in fp32")},
     {"numerics.reduce_dtype", QT_TRANSLATE_NOOP("PlanField", "Gradients travel in")},
@@ -99,6 +101,7 @@ constexpr Label labels[] = {
     {"numerics.loss_scale_backoff", QT_TRANSLATE_NOOP("PlanField", "Backoff factor")},
     {"numerics.loss_scale_check_every", QT_TRANSLATE_NOOP("PlanField", "Look every")},
     {"optimizer.kind", QT_TRANSLATE_NOOP("PlanField", "Optimizer")},
+    {"optimizer.state_dtype", QT_TRANSLATE_NOOP("PlanField", "Optimizer states")},
     {"optimizer.lr", QT_TRANSLATE_NOOP("PlanField", "Peak learning rate")},
     {"optimizer.beta1", QT_TRANSLATE_NOOP("PlanField", "Beta 1")},
     {"optimizer.beta2", QT_TRANSLATE_NOOP("PlanField", "Beta 2")},
@@ -199,6 +202,14 @@ QStringList titlesOf(const PlanField& field) {
             titles[i] = QString::fromLatin1(schedule_title(static_cast<Schedule>(i)));
     if (field.key == QLatin1String("numerics.reduce_dtype"))
         titles[0] = QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "as they are"));
+    if (field.key == QLatin1String("numerics.weights"))
+        titles = {QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "with fp32 masters")),
+                  QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "fp32 (autocast)")),
+                  QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "bf16 only (pure)"))};
+    if (field.key == QLatin1String("numerics.rounding"))
+        titles = {QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "to nearest")),
+                  QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "stochastic")),
+                  QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "Kahan sums"))};
     if (field.key == QLatin1String("optimizer.kind"))
         titles = {QStringLiteral("AdamW"), QStringLiteral("LAMB"), QStringLiteral("SGD"),
                   QCoreApplication::translate(context, QT_TRANSLATE_NOOP("PlanField", "AdamW, 8 bits")),

@@ -22,6 +22,8 @@ bool hasBf16(const Cluster& cluster) {
 }  // namespace
 
 QString precisionAdvice(const Plan& plan) {
+    if (plan.numerics.weights == WeightCopies::Pure && plan.numerics.rounding == Rounding::Nearest)
+        return Advice::tr("small updates are lost: round stochastically, or keep Kahan sums");
     if (plan.numerics.dtype == Dtype::Bf16) return Advice::tr("bf16 needs no loss scaling");
     if (plan.numerics.dtype == Dtype::Fp16 && hasBf16(plan.cluster))
         return Advice::tr("bf16 is safer here: as fast, and never overflows at fp16's 65,504");

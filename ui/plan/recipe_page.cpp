@@ -24,7 +24,8 @@ QStringList keysOf(const QString& section, const QStringList& without = {}) {
 }  // namespace
 
 RecipePage::RecipePage(PlanModel* model, QWidget* parent) : Page(tr("Recipe"), parent), model_(model) {
-    const QStringList precision{QStringLiteral("numerics.dtype"), QStringLiteral("numerics.attention"),
+    const QStringList precision{QStringLiteral("numerics.dtype"),          QStringLiteral("numerics.weights"),
+                                QStringLiteral("numerics.rounding"),       QStringLiteral("numerics.attention"),
                                 QStringLiteral("numerics.fp32_gradients"), QStringLiteral("numerics.reduce_dtype")};
     QVBoxLayout* left = addColumn(1);
     precision_ = form(tr("Precision"), precision);

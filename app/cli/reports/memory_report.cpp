@@ -131,7 +131,7 @@ std::string layout_line(const Plan& plan) {
     if (layout.sequence_parallel) parts.emplace_back("sequence parallel");
     if (layout.zero_stage > 0) parts.push_back(fmt::format("ZeRO-{}", layout.zero_stage));
     parts.push_back(fmt::format("micro-batch {} x {} accumulated", layout.micro_batch, layout.accumulation));
-    parts.emplace_back(name_of(plan.numerics.dtype));
+    parts.push_back(precision_words(plan.numerics));
     parts.push_back(fmt::format("recompute {}", name_of(layout.recompute)));
     parts.push_back(fmt::format("global batch {} x {} tokens", format_count(layout.global_batch()),
                                 format_count(plan.data.sequence_length)));

@@ -20,6 +20,8 @@ const std::vector<ChecklistLine>& checklist_lines() {
         {"nonfinite", "Numbers", "Loss and gradients stay finite", true},
         {"bad-data", "Numbers", "No batch makes the loss go bad", true},
         {"half-precision", "Numbers", "bf16 rather than fp16"},
+        {"small-updates", "Numbers", "Small updates are not lost to rounding"},
+        {"state-precision", "Numbers", "The optimizer's states can follow the gradients"},
         {"overflow", "Numbers", "fp16 steps that overflow are few", true},
         {"loss-scale", "Numbers", "The loss scale is off its minimum", true},
         {"clipping", "Numbers", "Gradients are clipped"},

@@ -39,7 +39,7 @@ std::vector<Lever> levers_of(const Plan& plan) {
          {"numerics.attention", "layout.loss_chunks", "layout.compress_activations"},
          used(plan.numerics.attention == Attention::Flash, "attention is fused")},
         {"small-dtypes",
-         {"numerics.dtype", "numerics.fp32_gradients", "optimizer.kind"},
+         {"numerics.dtype", "numerics.fp32_gradients", "numerics.weights", "optimizer.kind"},
          used(plan.numerics.dtype != Dtype::Fp32, fmt::format("in use: {}", name(dtype_names, plan.numerics.dtype)))}};
 }
 

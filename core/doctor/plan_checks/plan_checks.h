@@ -21,6 +21,8 @@ void check_memory(const PlanFacts& facts, Sheet& sheet);
 void check_levers(const PlanFacts& facts, Sheet& sheet);
 /// half-precision, clipping.
 void check_numbers(const Plan& plan, Sheet& sheet);
+/// small-updates, state-precision.
+void check_rounding(const Plan& plan, Sheet& sheet);
 /// warmup, batch-rule.
 void check_learning_rate(const Plan& plan, Sheet& sheet);
 /// optimizer, weight-decay.

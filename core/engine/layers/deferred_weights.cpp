@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/engine/layers/autocast.h"
 #include "core/engine/layers/unread_result.h"
 
 namespace plimsoll::engine {
@@ -18,17 +19,20 @@ using torch::autograd::tensor_list;
 
 torch::Tensor rows_of(const torch::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
 
-torch::Tensor weight_gradient(const torch::Tensor& x, const torch::Tensor& g, bool transposed) {
-    return transposed ? at::mm(x.t(), g) : at::mm(g.t(), x);
+torch::Tensor weight_gradient(const torch::Tensor& x, const torch::Tensor& g, bool transposed,
+                              torch::ScalarType dtype) {
+    return (transposed ? at::mm(x.t(), g) : at::mm(g.t(), x)).to(dtype);
 }
 
 void accumulate(torch::Tensor weight, const torch::Tensor& x, const torch::Tensor& g, bool transposed) {
     const torch::NoGradGuard no_grad;
     torch::Tensor& grad = weight.mutable_grad();
-    if (grad.defined()) {
+    if (!grad.defined()) {
+        grad = weight_gradient(x, g, transposed, weight.scalar_type());
+    } else if (grad.scalar_type() == x.scalar_type()) {
         grad.addmm_(transposed ? x.t() : g.t(), transposed ? g : x);
     } else {
-        grad = weight_gradient(x, g, transposed);
+        grad.add_(weight_gradient(x, g, transposed, x.scalar_type()));
     }
     if (const auto& hook = torch::autograd::impl::post_acc_grad_hooks(weight)) (*hook)(weight);
 }
@@ -50,7 +54,8 @@ struct DeferrableLinear : Function<DeferrableLinear> {
             sizes.back() = weight.size(transposed ? 1 : 0);
             return left_out(sizes, x.options());
         }
-        return transposed ? at::matmul(x, weight) : at::linear(x, weight);
+        const torch::Tensor w = cast_like(weight, x);
+        return transposed ? at::matmul(x, w) : at::linear(x, w);
     }
 
     static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
@@ -62,11 +67,14 @@ struct DeferrableLinear : Function<DeferrableLinear> {
         const torch::Tensor g = rows_of(gradients[0]);
         torch::Tensor gx;
         if (ctx->needs_input_grad(0)) {
-            gx = at::mm(g, transposed ? weight.t() : weight).view(ctx->saved_data["sizes"].toIntVector());
+            const torch::Tensor w = cast_like(weight, g);
+            gx = at::mm(g, transposed ? w.t() : w).view(ctx->saved_data["sizes"].toIntVector());
         }
         if (!ctx->needs_input_grad(1)) return {gx, {}, {}, {}, {}};
         const torch::Tensor x = rows_of(saved[0]);
-        if (deferred == nullptr || !deferred->deferring()) return {gx, weight_gradient(x, g, transposed), {}, {}, {}};
+        if (deferred == nullptr || !deferred->deferring()) {
+            return {gx, weight_gradient(x, g, transposed, weight.scalar_type()), {}, {}, {}};
+        }
         deferred->add([weight, x, g, transposed] { accumulate(weight, x, g, transposed); });
         return {gx, {}, {}, {}, {}};
     }

@@ -30,8 +30,8 @@ private:
 };
 
 /// y = x Wᵀ (weight [out, in]), or with `transposed` y = x W (weight [in, out]); like at::linear without a bias, but
-/// the gradient of the weight goes to `deferred` (null: at once) while that is deferring. `leave_out`: y is unread
-/// (unread_result.h) and not computed.
+/// the gradient of the weight goes to `deferred` (null: at once) while that is deferring. A weight of another dtype than
+/// x is cast for each product (autocast.h). `leave_out`: y is unread (unread_result.h) and not computed.
 torch::Tensor deferrable_linear(const torch::Tensor& x, const torch::Tensor& weight, bool transposed,
                                 const std::shared_ptr<DeferredWeights>& deferred, bool leave_out = false);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/layers/layers.h"
 
+#include "core/engine/layers/autocast.h"
 #include "core/engine/layers/tensor_parallel.h"
 #include "core/engine/layers/unread_result.h"
 #include "core/engine/layers/widened.h"
@@ -24,7 +25,7 @@ struct RmsNormFunction : Function<RmsNormFunction> {
         torch::Tensor scale = at::linalg_vector_norm(wide, 2, at::IntArrayRef{-1}, /*keepdim=*/true);
         scale.square_().div_(x.size(-1)).add_(eps).rsqrt_();
         ctx->save_for_backward({x, weight, scale});
-        return at::mul(wide, scale).to(x.scalar_type()).mul_(weight);
+        return at::mul(wide, scale).to(x.scalar_type()).mul_(cast_like(weight, x));
     }
 
     /// With n = x · scale and g the gradient of y = n · w: dw = Σ g n, dx = scale (g w - n mean(g w n)).
@@ -160,15 +161,17 @@ Linear::Shape with_adapter(Linear::Shape shape, const Plan& plan, std::string_vi
 
 torch::Tensor Linear::adapted(const torch::Tensor& x, const torch::Tensor& y) const {
     if (!down_.defined()) return y;
-    const torch::Tensor low = at::linear(x, down_).reshape({-1, shape_.adapter_rank});
+    const bool casts = down_.scalar_type() != x.scalar_type();
+    const torch::Tensor inner = casts ? deferrable_linear(x, down_, false, nullptr) : at::linear(x, down_);
+    const torch::Tensor low = inner.reshape({-1, shape_.adapter_rank});
     const double scale = adapter_scale(context_.plan->adapter);
-    return at::addmm(y.reshape({-1, y.size(-1)}), low, up_.t(), 1, scale).view(y.sizes());
+    return at::addmm(y.reshape({-1, y.size(-1)}), low, cast_like(up_, x).t(), 1, scale).view(y.sizes());
 }
 
 torch::Tensor Linear::product(const torch::Tensor& x, const torch::Tensor& bias, bool leave_out) const {
-    if (context_.deferred != nullptr || leave_out) {
+    if (context_.deferred != nullptr || leave_out || weight_.scalar_type() != x.scalar_type()) {
         const torch::Tensor y = deferrable_linear(x, weight_, shape_.transposed, context_.deferred, leave_out);
-        return bias.defined() ? sum_of(bias, y) : y;
+        return bias.defined() ? sum_of(cast_like(bias, y), y) : y;
     }
     if (!shape_.transposed) return at::linear(x, weight_, bias);
     if (!bias.defined()) return at::matmul(x, weight_);
@@ -182,7 +185,7 @@ torch::Tensor Linear::forward(const torch::Tensor& x, bool leave_out) const {
     const torch::Tensor part = adapted(x, product(x, {}, leave_out));
     if (!shape_.sum_in_forward) return part;
     const torch::Tensor y = leave_tensor_parallel(part, context_);
-    return bias_.defined() ? sum_of(bias_, y) : y;
+    return bias_.defined() ? sum_of(cast_like(bias_, y), y) : y;
 }
 
 Embedding::Embedding(std::int64_t rows, std::int64_t width, bool split, const ModelContext& context)
@@ -194,12 +197,13 @@ Embedding::Embedding(std::int64_t rows, std::int64_t width, bool split, const Mo
 }
 
 torch::Tensor Embedding::forward(const torch::Tensor& indices) const {
-    if (!split_) return at::embedding(weight_, indices);
+    const torch::ScalarType dtype = activation_dtype(*context_.plan, weight_);
+    if (!split_) return at::embedding(weight_, indices).to(dtype);
     const std::int64_t rows = weight_.size(0);
     const std::int64_t begin = shards().at("weight").ranges.front().first;
     const torch::Tensor local = indices - begin;
     const torch::Tensor elsewhere = at::logical_or(local.lt(0), local.ge(rows));
-    const torch::Tensor found = at::embedding(weight_, local.masked_fill(elsewhere, 0));
+    const torch::Tensor found = at::embedding(weight_, local.masked_fill(elsewhere, 0)).to(dtype);
     return leave_tensor_parallel(found.masked_fill(elsewhere.unsqueeze(-1), 0), context_);
 }
 
@@ -214,7 +218,7 @@ LayerNorm::LayerNorm(std::int64_t width, double eps, const ModelContext& context
       eps_(eps) {}
 
 torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {
-    return at::layer_norm(x, {x.size(-1)}, weight_, bias_, eps_);
+    return at::layer_norm(x, {x.size(-1)}, cast_like(weight_, x), cast_like(bias_, x), eps_);
 }
 
 Rotary::Table Rotary::table(const torch::Tensor& positions, const torch::Tensor& like) const {

@@ -253,7 +253,9 @@ torch::Tensor MoeMlp::through_experts(const torch::Tensor& tokens, const Counts&
 }
 
 WithSideLoss MoeMlp::forward(const torch::Tensor& x, std::optional<double> side_loss_scale) const {
-    const Tensor logits = at::linear(x, gate_).to(x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
+    const bool casts = gate_.scalar_type() != x.scalar_type();
+    const Tensor scores = casts ? deferrable_linear(x, gate_, false, nullptr) : at::linear(x, gate_);
+    const Tensor logits = scores.to(x.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
     const Tensor probabilities = enter_tensor_parallel(at::softmax(logits, -1), context_);
     const Tensor entered = enter_tensor_parallel(x, context_);
     const Routes routes = route(probabilities);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/engine/layers/autocast.h"
 #include "core/engine/memory/host_values.h"
 
 namespace plimsoll::engine {
@@ -60,19 +61,20 @@ struct ChunkedLoss : Function<ChunkedLoss> {
             gradients->weight = at::zeros(weight.sizes(), weight.options().dtype(wide));
         }
 
+        const torch::Tensor w = cast_like(weight, hidden);
         torch::Tensor sum = at::zeros({}, weight.options().dtype(torch::kDouble));
         for (std::int64_t begin = 0; begin < tokens; begin += at_once) {
             const std::int64_t count = std::min(at_once, tokens - begin);
             const torch::Tensor piece = flat.narrow(0, begin, count);
-            torch::Tensor z = at::linear(piece, weight).to(wide);
+            torch::Tensor z = at::linear(piece, w).to(wide);
             sum += loss_and_gradient(z, flat_targets.narrow(0, begin, count), *z_loss);
-            const torch::Tensor dz = z.to(weight.scalar_type());
+            const torch::Tensor dz = z.to(w.scalar_type());
             if (gradients->hidden.defined()) {
                 torch::Tensor dhidden = gradients->hidden.narrow(0, begin, count);
-                at::mm_out(dhidden, dz, weight);
+                at::mm_out(dhidden, dz, w);
             }
             if (!gradients->weight.defined()) continue;
-            if (weight.scalar_type() == wide) {
+            if (w.scalar_type() == wide) {
                 gradients->weight.addmm_(dz.t(), piece);
             } else {
                 gradients->weight.add_(at::mm(dz.t(), piece));

@@ -60,18 +60,6 @@ Tensor shrunk_gradient(const Tensor& x, double factor) { return factor == 1 ? x 
 
 }  // namespace
 
-torch::ScalarType scalar_type(Dtype dtype) {
-    switch (dtype) {
-        case Dtype::Bf16:
-            return torch::kBFloat16;
-        case Dtype::Fp16:
-            return torch::kHalf;
-        case Dtype::Fp32:
-            break;
-    }
-    return torch::kFloat;
-}
-
 Stage whole_model(const Plan& plan) { return {0, plan.model.num_layers, true, true}; }
 
 Decoder::Decoder(const ModelContext& context, const Stage& stage, std::shared_ptr<Embedding> embedding)
@@ -201,8 +189,11 @@ Tensor Decoder::head_input(const Tensor& residual) {
 
 Tensor Decoder::local_logits(const Tensor& normed) const {
     if (head_) return head_->forward(normed);
-    if (context_.deferred) return deferrable_linear(normed, tied_head_->weight(), false, context_.deferred);
-    return at::linear(normed, tied_head_->weight());
+    const Tensor& weight = tied_head_->weight();
+    if (context_.deferred || weight.scalar_type() != normed.scalar_type()) {
+        return deferrable_linear(normed, weight, false, context_.deferred);
+    }
+    return at::linear(normed, weight);
 }
 
 double Decoder::z_loss() const { return is_training() ? context_.plan->model.z_loss : 0; }
@@ -273,7 +264,7 @@ std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& 
     if (context.parameters.later) return decoder;
     // A tensor without memory (a dry run) has no numbers to set.
     if (!context.parameters.options.device().is_meta()) initialize(*decoder, context.plan->model, seed);
-    decoder->to(scalar_type(context.plan->numerics.dtype));
+    decoder->to(scalar_type(context.plan->numerics.weight_dtype()));
     return decoder;
 }
 

@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/layers/autocast.h"
 #include "core/engine/model/families.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
-
-/// LibTorch's name of the plan's dtype.
-torch::ScalarType scalar_type(Dtype dtype);
 
 /// The consecutive layers of a model that a decoder holds, and whether its ends are among them.
 struct Stage {
@@ -55,7 +53,7 @@ public:
     /// Mean cross-entropy over this rank's positions, in fp32 (fp64 weights: fp64), in loss_chunks pieces. targets
     /// [batch, time]. The side loss is the z-loss, a mean over the same positions.
     WithSideLoss loss(const torch::Tensor& residual, const torch::Tensor& targets);
-    /// [batch, time, vocab] in the weights' dtype.
+    /// [batch, time, vocab] in the activations' dtype.
     torch::Tensor logits(const torch::Tensor& residual);
     /// Logits of tokens, with dropout from torch's default generator. Only for a decoder that holds the whole model.
     torch::Tensor forward(const torch::Tensor& tokens);
@@ -101,7 +99,7 @@ private:
 };
 
 /// Built on the CPU in fp32 with initial weights from `seed` (each parameter has its own stream, so the weights do not
-/// depend on the layout), then cast to the plan's dtype; with ParameterMemory::later not initialized. The plan has
+/// depend on the layout), then cast to the dtype in which the plan keeps weights; with ParameterMemory::later not initialized. The plan has
 /// passed require_trainable(); throws std::invalid_argument for other models and c10::Error where memory runs out.
 std::shared_ptr<Decoder> make_decoder(const ModelContext& context, const Stage& stage, std::uint64_t seed,
                                       std::shared_ptr<Embedding> embedding = nullptr);

@@ -8,6 +8,7 @@
 #include "core/engine/memory/host_values.h"
 #include "core/engine/memory/memory_scope.h"
 #include "core/engine/optimizer/optimizer_kinds.h"
+#include "core/engine/optimizer/stochastic_rounding.h"
 
 namespace plimsoll::engine {
 
@@ -24,13 +25,13 @@ bool is_half(const torch::Tensor& tensor) {
 }
 
 torch::Tensor ScaledGradient::operator()(const torch::Tensor& gradient, std::int64_t begin, std::int64_t length,
-                                         const torch::Tensor& master) {
+                                         const torch::TensorOptions& wide) {
     torch::Tensor piece = gradient.narrow(0, begin, length);
-    const bool alike = piece.scalar_type() == master.scalar_type() && piece.device() == master.device();
+    const bool alike = piece.dtype() == wide.dtype() && piece.device() == wide.device();
     if (factor_ == 1 && alike) return piece;
-    if (!scratch_.defined() || scratch_.scalar_type() != master.scalar_type() || scratch_.device() != master.device() ||
+    if (!scratch_.defined() || scratch_.dtype() != wide.dtype() || scratch_.device() != wide.device() ||
         scratch_.numel() < length) {
-        scratch_ = at::empty({std::max(optimizer_chunk, length)}, master.options());
+        scratch_ = at::empty({std::max(optimizer_chunk, length)}, wide);
     }
     torch::Tensor scaled = scratch_.narrow(0, 0, length);
     scaled.copy_(piece);
@@ -43,13 +44,15 @@ torch::Tensor squared_norm(const torch::Tensor& x) {
 }
 
 ShardedOptimizer::ShardedOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
-                                   std::unique_ptr<StateStore> store)
-    : parts_(std::move(parts)), store_(std::move(store)), settings_(settings), sums_(sums) {
+                                   std::unique_ptr<StateStore> store, const WeightUpdates& updates)
+    : parts_(std::move(parts)), store_(std::move(store)), settings_(settings), sums_(sums), updates_(updates) {
     const torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         const torch::Tensor parameter = parts_[i].parameter.detach();
-        const bool to_host = takes_states() && !on_cpu(parameter);
-        if (!to_host && !is_half(parameter)) {
+        const bool to_host = takes_states() && !on_cpu(parameter), pure = is_pure(i);
+        const bool compensated = pure && updates_.rounding == Rounding::Kahan;
+        compensation_.push_back(compensated ? keep(i, at::zeros_like(parameter)) : torch::Tensor());
+        if (pure || (!to_host && !is_half(parameter))) {
             masters_.push_back(parameter);
             continue;
         }
@@ -75,15 +78,75 @@ Result<void> ShardedOptimizer::step(const std::vector<torch::Tensor>& gradients,
                                     double clip_factor) {
     const torch::NoGradGuard no_grad;
     ++steps_;
-    return update(gradients, lr, inv_scale * clip_factor);
+    auto updated = update(gradients, lr, inv_scale * clip_factor);
+    widened_.reset();
+    return updated;
 }
 
-void ShardedOptimizer::cast_back(std::size_t index, std::int64_t begin, std::int64_t length) const {
-    const torch::Tensor& parameter = parts_[index].parameter;
-    if (!is_copy(index)) return;
-    const torch::Tensor updated = masters_[index].view(-1).narrow(0, begin, length);
-    // The next update's first gradient waits for the device, so the masters do not change before this copy has ended.
-    parameter.detach().view(-1).narrow(0, begin, length).copy_(updated, /*non_blocking=*/true);
+Moment ShardedOptimizer::kept_moment(std::size_t index, MomentFormat format) {
+    Moment moment(parts_[index].parameter.numel(), wide_options(index), format);
+    for (const torch::Tensor& tensor : moment.tensors()) keep(index, tensor);
+    return moment;
+}
+
+void ShardedOptimizer::add_moment(const char* kind, std::size_t index, const Moment& moment,
+                                  std::vector<OptimizerState>& all) const {
+    const OptimizedPart& part = parts_[index];
+    all.push_back({fmt::format("{}/{}", kind, part.name), moment.all().view(part.parameter.sizes()), index});
+}
+
+bool ShardedOptimizer::is_pure(std::size_t index) const {
+    return !updates_.masters && is_half(parts_[index].parameter);
+}
+
+torch::TensorOptions ShardedOptimizer::wide_options(std::size_t index) const {
+    const torch::TensorOptions options = masters_[index].options();
+    return is_pure(index) ? options.dtype(torch::kFloat) : options;
+}
+
+torch::Tensor ShardedOptimizer::weights(std::size_t index, std::int64_t begin, std::int64_t length) {
+    const torch::Tensor numbers = masters_[index].view(-1).narrow(0, begin, length);
+    if (!is_pure(index)) return numbers;
+    if (!widened_.defined() || widened_.numel() < length) {
+        widened_ = at::empty({std::max(optimizer_chunk, length)}, wide_options(index));
+    }
+    torch::Tensor wide = widened_.narrow(0, 0, length);
+    wide.copy_(numbers);
+    return wide;
+}
+
+void ShardedOptimizer::set_weights(std::size_t index, std::int64_t begin, torch::Tensor updated) {
+    const OptimizedPart& part = parts_[index];
+    if (!is_pure(index) && !is_copy(index)) return;
+    const std::int64_t length = updated.numel();
+    torch::Tensor stored = part.parameter.detach().view(-1).narrow(0, begin, length);
+    if (!is_pure(index)) {
+        // The next update's first gradient waits for the device, so the masters do not change before this copy has
+        // ended.
+        stored.copy_(updated, /*non_blocking=*/true);
+        return;
+    }
+    switch (updates_.rounding) {
+        case Rounding::Nearest:
+            stored.copy_(updated);
+            return;
+        case Rounding::Stochastic:
+            round_stochastically(
+                stored, updated,
+                {RoundingBits::key_of(updates_.seed, part.name, steps_), part.shard, part.begin + begin});
+            return;
+        case Rounding::Kahan:
+            add_compensated(stored, std::move(updated), compensation_[index].view(-1).narrow(0, begin, length));
+            return;
+    }
+}
+
+void ShardedOptimizer::add_compensated(torch::Tensor stored, torch::Tensor updated, torch::Tensor compensation) const {
+    torch::Tensor before = stored.clone(), wide = stored.to(torch::kFloat);
+    updated.sub_(wide);  // the update
+    compensation.copy_(wide.copy_(compensation).add_(updated));
+    stored.add_(compensation);
+    compensation.add_(before.sub_(stored));
 }
 
 Result<void> ShardedOptimizer::sum(PartSums::Over over,
@@ -100,7 +163,10 @@ Result<void> ShardedOptimizer::sum(PartSums::Over over,
 
 std::vector<OptimizerState> ShardedOptimizer::states_of(std::size_t index) const {
     std::vector<OptimizerState> states;
-    if (is_half(parts_[index].parameter)) states.push_back({"master/" + parts_[index].name, masters_[index], index});
+    const OptimizedPart& part = parts_[index];
+    if (is_half(part.parameter) && updates_.masters) states.push_back({"master/" + part.name, masters_[index], index});
+    const torch::Tensor& lost = compensation_[index];
+    if (lost.defined()) states.push_back({"compensation/" + part.name, lost, index});
     add_states(index, states);
     return states;
 }
@@ -150,24 +216,27 @@ Result<void> ShardedOptimizer::load_state(const std::vector<std::pair<std::strin
 }
 
 Result<std::unique_ptr<ShardedOptimizer>> make_optimizer(std::vector<OptimizedPart> parts, const Optimizer& settings,
-                                                         PartSums* sums, std::unique_ptr<StateStore> store) {
+                                                         PartSums* sums, std::unique_ptr<StateStore> store,
+                                                         const WeightUpdates& updates) {
     for (const OptimizedPart& part : parts) {
         if (!part.parameter.is_contiguous()) return failed("the optimizer's part of {} is not contiguous", part.name);
+        if (!updates.masters && part.parameter.scalar_type() == torch::kHalf) {
+            return failed("{} is in fp16, and weights without masters have to be in bf16", part.name);
+        }
     }
     auto made = [&] {
         switch (settings.kind) {
             case OptimizerKind::Lamb:
-                return make_lamb(std::move(parts), settings, sums, std::move(store));
+                return make_lamb(std::move(parts), settings, sums, std::move(store), updates);
             case OptimizerKind::Sgd:
-                return make_sgd(std::move(parts), settings, std::move(store));
-            case OptimizerKind::AdamW8bit:
-                return make_adamw_8bit(std::move(parts), settings, std::move(store));
+                return make_sgd(std::move(parts), settings, std::move(store), updates);
             case OptimizerKind::Adafactor:
-                return make_adafactor(std::move(parts), settings, sums, std::move(store));
+                return make_adafactor(std::move(parts), settings, sums, std::move(store), updates);
             case OptimizerKind::AdamW:
+            case OptimizerKind::AdamW8bit:
                 break;
         }
-        return make_adamw(std::move(parts), settings, std::move(store));
+        return make_adamw(std::move(parts), settings, std::move(store), updates);
     }();
     if (!made->kept_) return tl::unexpected(made->kept_.error());
     return made;

@@ -18,16 +18,17 @@ using Sums = std::vector<std::pair<std::size_t, torch::Tensor>>;
 class AdafactorOptimizer final : public ShardedOptimizer {
 public:
     AdafactorOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
-                       std::unique_ptr<StateStore> store)
-        : ShardedOptimizer(std::move(parts), settings, sums, std::move(store)), slots_(this->parts().size()) {
+                       std::unique_ptr<StateStore> store, const WeightUpdates& updates)
+        : ShardedOptimizer(std::move(parts), settings, sums, std::move(store), updates), slots_(this->parts().size()) {
         for (std::size_t i = 0; i < slots_.size(); ++i) {
-            const torch::Tensor& w = master(i);
+            const torch::Tensor& w = this->parts()[i].parameter;
             Slot& slot = slots_[i];
             slot.rows = w.size(0);
             slot.columns = c10::multiply_integers(w.sizes().slice(1));
             slot.factored = w.dim() >= 2;
-            slot.variance = at::zeros({slot.rows}, w.options());  // one for each row, where the variance is factored
-            if (slot.factored) slot.column_variance = at::zeros({slot.columns}, w.options());
+            slot.variance =
+                at::zeros({slot.rows}, wide_options(i));  // one for each row, where the variance is factored
+            if (slot.factored) slot.column_variance = at::zeros({slot.columns}, wide_options(i));
         }
     }
 
@@ -46,11 +47,13 @@ private:
 
         Sums norms;  // [|w|², |u|²]
         for (std::size_t i = 0; i < slots_.size(); ++i) {
-            torch::Tensor squares = at::zeros({2}, master(i).options().dtype(torch::kDouble));
+            torch::Tensor squares = at::zeros({2}, wide_options(i).dtype(torch::kDouble));
             norms.emplace_back(i, squares);
             if (!gradients[i].defined()) continue;
             PLIMSOLL_TRY(const auto held, hold(i));
-            squares[0] += squared_norm(master(i));
+            for_each_stretch(i, [&](std::int64_t begin, std::int64_t length) {
+                squares[0] += squared_norm(weights(i, begin, length));
+            });
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
                 squares[1] += squared_norm(direction(i, gradients[i], begin, count, scaled));
             });
@@ -65,11 +68,12 @@ private:
             const double w_rms = std::sqrt(host[0].item<double>() / numbers);
             const double u_rms = std::sqrt(host[1].item<double>() / numbers);
             const double step = rate(i, lr) * std::max(eps2, w_rms) / std::max(1.0, u_rms);
-            torch::Tensor w = as_matrix(i, master(i));
-            if (weight_decay(i) != 0) w.mul_(1 - rate(i, lr) * weight_decay(i));
             for_each_rows(i, [&](std::int64_t begin, std::int64_t count) {
-                w.narrow(0, begin, count).add_(direction(i, gradients[i], begin, count, scaled), -step);
-                cast_back(i, begin * slots_[i].columns, count * slots_[i].columns);
+                const std::int64_t width = slots_[i].columns;
+                torch::Tensor w = weights(i, begin * width, count * width);
+                if (weight_decay(i) != 0) w.mul_(1 - rate(i, lr) * weight_decay(i));
+                w.view({count, width}).add_(direction(i, gradients[i], begin, count, scaled), -step);
+                set_weights(i, begin * width, w);
             });
         }
         return {};
@@ -113,15 +117,11 @@ private:
         return {};
     }
 
-    torch::Tensor as_matrix(std::size_t i, const torch::Tensor& whole) const {
-        return whole.view({slots_[i].rows, slots_[i].columns});
-    }
-
     /// Rows of the scaled gradient.
     torch::Tensor piece(std::size_t i, const torch::Tensor& gradient, std::int64_t begin, std::int64_t count,
                         ScaledGradient& scaled) const {
         const std::int64_t width = slots_[i].columns;
-        return scaled(gradient.reshape(-1), begin * width, count * width, master(i)).view({count, width});
+        return scaled(gradient.reshape(-1), begin * width, count * width, wide_options(i)).view({count, width});
     }
 
     /// u, before it is clipped.
@@ -132,6 +132,14 @@ private:
         estimate = slot.factored ? (estimate * slot.column_variance).div_(std::max(slot.mean_variance, eps1))
                                  : estimate.clone();
         return estimate.clamp_min_(eps1 * eps1).rsqrt_().mul_(piece(i, gradient, begin, count, scaled));
+    }
+
+    /// All numbers of the weight at once where they lie in fp32, else a chunk at a time.
+    template <class Visit>
+    void for_each_stretch(std::size_t i, const Visit& visit) const {
+        const std::int64_t count = parts()[i].parameter.numel();
+        if (is_pure(i)) return for_each_chunk(count, visit);
+        visit(std::int64_t{0}, count);
     }
 
     template <class Visit>
@@ -160,8 +168,9 @@ private:
 }  // namespace
 
 std::unique_ptr<ShardedOptimizer> make_adafactor(std::vector<OptimizedPart> parts, const Optimizer& settings,
-                                                 PartSums* sums, std::unique_ptr<StateStore> store) {
-    return std::make_unique<AdafactorOptimizer>(std::move(parts), settings, sums, std::move(store));
+                                                 PartSums* sums, std::unique_ptr<StateStore> store,
+                                                 const WeightUpdates& updates) {
+    return std::make_unique<AdafactorOptimizer>(std::move(parts), settings, sums, std::move(store), updates);
 }
 
 }  // namespace plimsoll::engine

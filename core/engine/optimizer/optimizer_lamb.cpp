@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/memory/host_values.h"
+#include "core/engine/optimizer/moment.h"
 #include "core/engine/optimizer/optimizer_kinds.h"
 
 namespace plimsoll::engine {
@@ -9,11 +10,11 @@ namespace {
 class LambOptimizer final : public ShardedOptimizer {
 public:
     LambOptimizer(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
-                  std::unique_ptr<StateStore> store)
-        : ShardedOptimizer(std::move(parts), settings, sums, std::move(store)) {
+                  std::unique_ptr<StateStore> store, const WeightUpdates& updates)
+        : ShardedOptimizer(std::move(parts), settings, sums, std::move(store), updates) {
         for (std::size_t i = 0; i < this->parts().size(); ++i) {
-            exp_avg_.push_back(keep(i, at::zeros_like(master(i))));
-            exp_avg_sq_.push_back(keep(i, at::zeros_like(master(i))));
+            exp_avg_.push_back(kept_moment(i, moment_format(settings)));
+            exp_avg_sq_.push_back(kept_moment(i, moment_format(settings)));
         }
     }
 
@@ -26,7 +27,7 @@ private:
         for (std::size_t i = 0; i < parts().size(); ++i) {
             torch::Tensor squares;
             if (adapts(i)) {
-                squares = at::zeros({2}, master(i).options().dtype(torch::kDouble));
+                squares = at::zeros({2}, wide_options(i).dtype(torch::kDouble));
                 norms.emplace_back(i, squares);
             }
             if (!gradients[i].defined()) continue;
@@ -44,10 +45,10 @@ private:
         for (std::size_t i = 0; i < parts().size(); ++i) {
             if (!gradients[i].defined()) continue;
             PLIMSOLL_TRY(const auto held, hold(i));
-            torch::Tensor w = master(i).view(-1);
-            for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
-                w.narrow(0, begin, length).add_(direction(i, begin, length), -rate(i, lr) * ratios[i]);
-                cast_back(i, begin, length);
+            for_each_chunk(gradients[i].numel(), [&](std::int64_t begin, std::int64_t length) {
+                torch::Tensor w = weights(i, begin, length);
+                w.add_(direction(i, w, begin), -rate(i, lr) * ratios[i]);
+                set_weights(i, begin, w);
             });
         }
         return {};
@@ -56,45 +57,42 @@ private:
     bool adapts(std::size_t i) const { return settings().always_adapt || weight_decay(i) != 0; }
 
     void take_gradient(std::size_t i, const torch::Tensor& gradient, ScaledGradient& scaled, torch::Tensor& squares) {
-        const torch::Tensor w = master(i).view(-1);
-        for_each_chunk(w.numel(), [&](std::int64_t begin, std::int64_t length) {
-            const torch::Tensor g = scaled(gradient, begin, length, w);
-            exp_avg_[i].view(-1).narrow(0, begin, length).mul_(settings().beta1).add_(g, 1 - settings().beta1);
-            exp_avg_sq_[i]
-                .view(-1)
-                .narrow(0, begin, length)
-                .mul_(settings().beta2)
-                .addcmul_(g, g, 1 - settings().beta2);
+        for_each_chunk(gradient.numel(), [&](std::int64_t begin, std::int64_t length) {
+            const torch::Tensor g = scaled(gradient, begin, length, wide_options(i));
+            torch::Tensor m = exp_avg_[i].load(begin, length), v = exp_avg_sq_[i].load(begin, length);
+            exp_avg_[i].store(begin, m.mul_(settings().beta1).add_(g, 1 - settings().beta1));
+            exp_avg_sq_[i].store(begin, v.mul_(settings().beta2).addcmul_(g, g, 1 - settings().beta2));
             if (!squares.defined()) return;
-            squares[0] += squared_norm(w.narrow(0, begin, length));
-            squares[1] += squared_norm(direction(i, begin, length));
+            const torch::Tensor w = weights(i, begin, length);
+            squares[0] += squared_norm(w);
+            squares[1] += squared_norm(direction(i, w, begin));
         });
     }
 
-    /// r, before the ratio.
-    torch::Tensor direction(std::size_t i, std::int64_t begin, std::int64_t length) const {
+    /// r of the weights w from `begin` on, before the ratio.
+    torch::Tensor direction(std::size_t i, const torch::Tensor& w, std::int64_t begin) const {
         const auto t = static_cast<double>(steps());
         const double first = 1 - std::pow(settings().beta1, t), second = 1 - std::pow(settings().beta2, t);
-        const torch::Tensor v = exp_avg_sq_[i].view(-1).narrow(0, begin, length);
+        const torch::Tensor v = exp_avg_sq_[i].load(begin, w.numel());
         torch::Tensor root = at::sqrt(v).mul_(1 / std::sqrt(second)).add_(settings().eps);
-        torch::Tensor r = exp_avg_[i].view(-1).narrow(0, begin, length).div(root.mul_(first));
-        if (weight_decay(i) != 0) r.add_(master(i).view(-1).narrow(0, begin, length), weight_decay(i));
+        torch::Tensor r = exp_avg_[i].load(begin, w.numel()).div(root.mul_(first));
+        if (weight_decay(i) != 0) r.add_(w, weight_decay(i));
         return r;
     }
 
     void add_states(std::size_t index, std::vector<OptimizerState>& states) const override {
-        states.push_back({"exp_avg/" + parts()[index].name, exp_avg_[index], index});
-        states.push_back({"exp_avg_sq/" + parts()[index].name, exp_avg_sq_[index], index});
+        add_moment("exp_avg", index, exp_avg_[index], states);
+        add_moment("exp_avg_sq", index, exp_avg_sq_[index], states);
     }
 
-    std::vector<torch::Tensor> exp_avg_, exp_avg_sq_;
+    std::vector<Moment> exp_avg_, exp_avg_sq_;
 };
 
 }  // namespace
 
 std::unique_ptr<ShardedOptimizer> make_lamb(std::vector<OptimizedPart> parts, const Optimizer& settings, PartSums* sums,
-                                            std::unique_ptr<StateStore> store) {
-    return std::make_unique<LambOptimizer>(std::move(parts), settings, sums, std::move(store));
+                                            std::unique_ptr<StateStore> store, const WeightUpdates& updates) {
+    return std::make_unique<LambOptimizer>(std::move(parts), settings, sums, std::move(store), updates);
 }
 
 }  // namespace plimsoll::engine

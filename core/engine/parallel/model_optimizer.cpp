@@ -39,9 +39,17 @@ std::vector<OptimizedPart> ModelOptimizer::parts(const Optimizer& settings) cons
         part.lr_multiplier = lr_multiplier(settings, stages_.plan().model, parameter.name, part.decay);
         part.rows = parameter.shard.whole.front();
         part.columns = c10::multiply_integers(parameter.shard.whole) / part.rows;
+        part.shard = parameter.shard;
+        part.begin = parameter.part.begin;
         parts.push_back(std::move(part));
     }
     return parts;
+}
+
+WeightUpdates ModelOptimizer::weight_updates() const {
+    const Numerics& numerics = stages_.plan().numerics;
+    const auto seed = static_cast<std::uint64_t>(stages_.plan().training.seed);
+    return {numerics.weights != WeightCopies::Pure, numerics.rounding, seed};
 }
 
 Result<void> ModelOptimizer::make(const Optimizer& settings) {
@@ -54,7 +62,7 @@ Result<void> ModelOptimizer::make(const Optimizer& settings) {
         shards_ = shards.get();
         store = std::move(shards);
     }
-    PLIMSOLL_TRY(auto made, make_optimizer(parts(settings), settings, &sums_, std::move(store)));
+    PLIMSOLL_TRY(auto made, make_optimizer(parts(settings), settings, &sums_, std::move(store), weight_updates()));
     optimizer_ = std::move(made);
     put_back();
     return {};
@@ -92,6 +100,7 @@ Result<std::vector<TensorPart>> ModelOptimizer::whole_state() const {
 Result<void> ModelOptimizer::add_kind(const std::vector<OptimizerState>& states, std::vector<TensorPart>& parts) const {
     const std::vector<RankParameter>& parameters = parameters_.all();
     std::vector<Tensor> ranges(parameters.size());
+    torch::ScalarType dtype = torch::kFloat;
     bool shaped_like_parts = false;
     for (const OptimizerState& state : states) {
         if (state.shape != StateShape::Part) {
@@ -103,11 +112,12 @@ Result<void> ModelOptimizer::add_kind(const std::vector<OptimizerState>& states,
             continue;
         }
         ranges[state.part] = state.tensor;
+        dtype = state.tensor.scalar_type();
         shaped_like_parts = true;
     }
     if (!shaped_like_parts) return {};
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-        if (!ranges[i].defined()) ranges[i] = at::zeros_like(parameters[i].part.tensor, torch::kFloat);
+        if (!ranges[i].defined()) ranges[i] = at::zeros_like(parameters[i].part.tensor, dtype);
     }
     PLIMSOLL_TRY(const auto own, parameters_.slices(ranges));
     for (const OptimizerState& state : states) {

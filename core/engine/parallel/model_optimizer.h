@@ -35,6 +35,7 @@ public:
 
 private:
     std::vector<OptimizedPart> parts(const Optimizer& settings) const;
+    WeightUpdates weight_updates() const;
     bool states_in_host_memory() const;
     Shard vector_shard(const RankParameter& parameter, StateShape shape) const;
     /// Adds the states of one kind. Each part has states of the same kinds, so states are gathered kind by kind.

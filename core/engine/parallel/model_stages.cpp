@@ -26,7 +26,8 @@ ModelStages::ModelStages(const Plan& plan, const Mesh& mesh, const PipelineSched
     context_.mesh = &mesh;
     const bool units_one_by_one = plan.layout.zero_stage >= 3 && !device.is_meta();
     if (device.is_meta() || units_one_by_one) {
-        context_.parameters = {torch::dtype(scalar_type(plan.numerics.dtype)).device(device), units_one_by_one};
+        context_.parameters = {torch::dtype(scalar_type(plan.numerics.weight_dtype())).device(device),
+                               units_one_by_one};
     }
     const int rank = mesh.position().pp;
     if (rank_recomputes(plan.layout, rank)) context_.recompute = plan.layout.recompute;

@@ -66,7 +66,7 @@ int Pipeline::tag(const Transfer& transfer) const {
 Tensor Pipeline::boundary(std::int64_t batch, std::int64_t time) const {
     const ModelContext& context = model_.context();
     const std::int64_t split = context.sequence_parallel() ? context.tp() : 1;
-    const auto dtype = model_.chunk(0).parameters().front().scalar_type();
+    const auto dtype = activation_dtype(plan_, model_.chunk(0).parameters().front());
     return at::empty({batch, time / split, plan_.model.hidden_size}, torch::dtype(dtype).device(model_.device()));
 }
 

@@ -20,8 +20,8 @@ Result<void> announce(Reporter& reporter, const Plan& plan, const Corpus& corpus
                      : "";
     const std::string what =
         fmt::format("{} parameters{} in {} on {} {} ({}), on {} of {}: {} steps of {} tokens.",
-                    format_short(static_cast<double>(parameters)), adapters, dtype, facts.world_size,
-                    facts.world_size == 1 ? "rank" : "ranks", facts.device_for_person,
+                    format_short(static_cast<double>(parameters)), adapters, precision_words(plan.numerics),
+                    facts.world_size, facts.world_size == 1 ? "rank" : "ranks", facts.device_for_person,
                     format_bytes(static_cast<Bytes>(corpus.text.size())), corpus.name, plan.training.steps,
                     format_count(plan.layout.global_batch() * plan.data.sequence_length));
     const StartEvent start{.parameters = parameters,

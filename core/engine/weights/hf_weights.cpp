@@ -154,7 +154,7 @@ private:
         return {};
     }
     void add(std::string name, const torch::Tensor& tensor) {
-        weights_.emplace_back(std::move(name), tensor.to(scalar_type(plan_.numerics.dtype)));
+        weights_.emplace_back(std::move(name), tensor.to(scalar_type(plan_.numerics.weight_dtype())));
     }
 
     const Plan& plan_;

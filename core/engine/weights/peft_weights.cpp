@@ -79,7 +79,7 @@ Result<NamedTensors> read_peft_weights(const fs::path& folder, const Plan& plan)
                 return bad_input("{} holds {}, which adapter.targets {} does not name; add its matrix to them",
                                  path.string(), name, plan.adapter.targets);
             }
-            tensor = tensor.to(scalar_type(plan.numerics.dtype));
+            tensor = tensor.to(scalar_type(plan.numerics.weight_dtype()));
         }
         return adapters;
     });

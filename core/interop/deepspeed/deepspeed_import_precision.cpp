@@ -76,6 +76,33 @@ void read_loss_scale(Import& file) {
     file.number("fp16.min_loss_scale", numerics.min_loss_scale, 1);
 }
 
+/// Which copies of the weights the file's blocks mean. A file that says nothing of them keeps masters; "auto" keeps the
+/// plan's.
+void read_weight_copies(Import& file) {
+    Numerics& numerics = file.plan.numerics;
+    constexpr const char *masters = "bf16.bf16_master_weights_and_grads", *casts = "torch_autocast.enabled";
+    if (file.hugging_face && file.absent(masters) && file.absent(casts)) return;
+    const WeightCopies before = numerics.weights;
+    numerics.weights = WeightCopies::Masters;
+    file.plan.optimizer.state_dtype = Dtype::Fp32;
+    // Offloaded masters in bf16 are masters still; the file's keys are kept.
+    const std::string offload =
+        small_letters(file.text_at("zero_optimization.offload_optimizer.device").value_or("none"));
+    if (numerics.dtype == Dtype::Bf16 && file.flag_at(masters).value_or(false) && offload == "none") {
+        numerics.weights = WeightCopies::Pure;
+        if (file.flag_at("bf16.bf16_optimizer_states").value_or(false)) file.plan.optimizer.state_dtype = Dtype::Bf16;
+    }
+    if (numerics.weights != WeightCopies::Pure) numerics.rounding = Rounding::Nearest;
+    if (file.flag_at(casts).value_or(false) && !numerics.half()) {
+        const std::string text = file.text_at("torch_autocast.dtype").value_or("bf16");
+        numerics.dtype = dtype_word(text) == "fp16" ? Dtype::Fp16 : Dtype::Bf16;
+        numerics.weights = WeightCopies::Autocast;
+    } else if (file.absent(masters) && file.absent(casts)) {
+        file.left_out("bf16_master_weights_and_grads and torch_autocast", "fp32 masters",
+                      before != WeightCopies::Masters);
+    }
+}
+
 }  // namespace
 
 void read_precision(Import& file) {
@@ -83,6 +110,7 @@ void read_precision(Import& file) {
     read_gradients(file);
     read_reduction(file);
     read_loss_scale(file);
+    read_weight_copies(file);
 }
 
 }  // namespace plimsoll::deepspeed

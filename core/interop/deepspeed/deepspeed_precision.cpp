@@ -4,6 +4,7 @@
 
 #include "core/base/json.h"
 #include "core/interop/deepspeed/deepspeed_parts.h"
+#include "core/interop/export_notes/export_notes.h"
 
 namespace plimsoll::deepspeed {
 
@@ -40,19 +41,40 @@ Json fp16(const Numerics& numerics, const DeepSpeedRelease& release, Notes& note
             {"min_loss_scale", whole_minimum(numerics.min_loss_scale, notes)}};
 }
 
+/// fp32 weights under torch.autocast, which does without the blocks of half-precision weights.
+void add_autocast(Json& json, const Numerics& numerics, Notes& notes) {
+    json["torch_autocast"] = {{"enabled", true}, {"dtype", numerics.dtype == Dtype::Bf16 ? "bfloat16" : "float16"}};
+    if (numerics.dtype == Dtype::Fp16) {
+        notes.push_back("Under torch_autocast the loss scale is torch.amp.GradScaler's, not numerics.loss_scale's.");
+    }
+}
+
 }  // namespace
 
 void add_precision(Json& json, const Plan& plan, const DeepSpeedRelease& release, Notes& notes) {
     const Numerics& numerics = plan.numerics;
-    const std::string_view dtype = name_of(numerics.dtype);
-    const std::string_view gradients = numerics.fp32_gradients ? "fp32" : dtype;
+    const bool casts = numerics.weights == WeightCopies::Autocast && numerics.half() && release.autocast();
+    const bool pure = numerics.weights == WeightCopies::Pure && numerics.half() && release.bf16_without_masters();
+    const std::string_view gradients = name_of(casts || numerics.fp32_gradients ? Dtype::Fp32 : numerics.dtype);
+    exports::note_precision(plan, "the file",
+                            {.masters = true,
+                             .autocast = casts,
+                             .pure = pure,
+                             .instead = "fp32 masters are kept beside weights in the dtype"},
+                            notes);
+    if (casts) add_autocast(json, numerics, notes);
 
-    json["fp16"] = numerics.dtype == Dtype::Fp16 ? fp16(numerics, release, notes) : Json{{"enabled", false}};
-    json["bf16"] = {{"enabled", numerics.dtype == Dtype::Bf16}};
+    json["fp16"] = numerics.dtype == Dtype::Fp16 && !casts ? fp16(numerics, release, notes) : Json{{"enabled", false}};
+    const bool bf16 = numerics.dtype == Dtype::Bf16 && !casts;
+    json["bf16"] = {{"enabled", bf16}};
     // Written because the default changed in 0.19.3: with it, a step whose gradients are not finite is skipped.
-    if (numerics.dtype == Dtype::Bf16 && release.strict_precision_blocks()) json["bf16"]["check_grad_overflow"] = true;
+    if (bf16 && release.strict_precision_blocks()) json["bf16"]["check_grad_overflow"] = true;
     // Written because the default was false in 0.14.4, true in 0.16.9 and is false in 0.18.9.
-    if (numerics.dtype == Dtype::Bf16) json["bf16"]["immediate_grad_update"] = false;
+    if (bf16) json["bf16"]["immediate_grad_update"] = false;
+    if (pure) {
+        json["bf16"]["bf16_master_weights_and_grads"] = true;
+        json["bf16"]["bf16_optimizer_states"] = true;
+    }
     json["communication_data_type"] =
         numerics.reduce_dtype == ReduceDtype::Gradient ? gradients : name_of(numerics.reduce_dtype);
     json["data_types"] = {{"grad_accum_dtype", gradients}};

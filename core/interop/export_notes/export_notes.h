@@ -30,6 +30,16 @@ void note_stability(const Plan& plan, std::string_view who, const StabilityWords
 /// A note for each key of the model's config.json that neither the plan nor `who`, which describes the model itself, has
 /// (core/plan/hugging_face/kept_keys.h).
 void note_kept_keys(const Plan& plan, std::string_view who, Notes& notes);
+/// What a target can say of numerics.weights, numerics.rounding and optimizer.state_dtype.
+struct PrecisionWords {
+    bool masters = false, autocast = false, pure = false;
+    std::string_view instead =
+        {};  ///< what it keeps where it cannot say the plan's: "fp32 weights are cast where used"
+    bool stochastic = false, kahan = false;
+    bool state_dtype = false;  ///< false: states have the dtype of the weights that are updated
+};
+/// Adds a note for each of the three that the plan sets and `who` cannot express.
+void note_precision(const Plan& plan, std::string_view who, const PrecisionWords& words, Notes& notes);
 /// A note on low-rank adapters, for a target that cannot express them; `transformers`: the target's script can wrap the
 /// model with PEFT.
 void note_adapters(const Plan& plan, std::string_view who, bool transformers, Notes& notes);

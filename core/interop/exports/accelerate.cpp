@@ -8,6 +8,16 @@ namespace plimsoll::exports {
 
 namespace accelerate {
 
+namespace {
+
+/// bf16 weights alone are the model's own; Accelerate then casts nothing.
+std::string_view mixed_precision(const Numerics& numerics) {
+    const bool mixed = numerics.half() && numerics.weights != WeightCopies::Pure;
+    return mixed ? name_of(numerics.dtype) : "no";
+}
+
+}  // namespace
+
 Json head(const Plan& plan, std::string_view distributed_type) {
     const Cluster& cluster = plan.cluster;
     Json json{{"compute_environment", "LOCAL_MACHINE"},
@@ -19,7 +29,7 @@ Json head(const Plan& plan, std::string_view distributed_type) {
               {"main_process_ip", nullptr},
               {"main_process_port", 29500},
               {"main_training_function", "main"},
-              {"mixed_precision", plan.numerics.dtype == Dtype::Fp32 ? "no" : dtype_of(plan)},
+              {"mixed_precision", mixed_precision(plan.numerics)},
               {"num_machines", cluster.nodes},
               {"num_processes", cluster.world_size()},
               {"rdzv_backend", cluster.nodes > 1 ? "c10d" : "static"},
@@ -27,6 +37,18 @@ Json head(const Plan& plan, std::string_view distributed_type) {
               {"use_cpu", plan.cluster.on_cpu()}};
     if (cluster.nodes > 1) json["main_process_ip"] = "HEAD_NODE";
     return json;
+}
+
+void note_recipe(const Plan& plan, bool deepspeed, Notes& notes) {
+    note_precision(plan, title,
+                   {.masters = true,
+                    .autocast = !deepspeed,
+                    .pure = !deepspeed,
+                    .instead = "name a DeepSpeed file in deepspeed_config_file (plimsoll export deepspeed)"},
+                   notes);
+    if (!deepspeed && plan.numerics.half() && plan.numerics.weights == WeightCopies::Pure) {
+        notes.push_back("numerics.weights pure needs a model in bf16: load it with dtype=torch.bfloat16.");
+    }
 }
 
 void note_script(const Plan& plan, const Unsaid& unsaid, Notes& notes) {
@@ -76,6 +98,7 @@ Result<ExportedText> accelerate_deepspeed(const Plan& plan) {
     if (layout.recompute != Recompute::None) {
         out.notes.push_back("Recomputation is not in this file: call model.gradient_checkpointing_enable().");
     }
+    accelerate::note_recipe(plan, true, out.notes);
     accelerate::note_script(plan, whole_layout, out.notes);
     out.text = to_yaml(json);
     return out;

@@ -86,6 +86,7 @@ Result<ExportedText> accelerate_fsdp(const Plan& plan) {
         fmt::format("Accumulation ({}) and clipping ({:g}) are not in this file: give them to "
                     "Accelerator(gradient_accumulation_steps=…) and clip_grad_norm_.",
                     layout.accumulation, plan.optimizer.clip));
+    accelerate::note_recipe(plan, false, out.notes);
     accelerate::note_script(plan, {.pipeline = true, .expert = true, .sequence = true}, out.notes);
     out.text = to_yaml(json);
     return out;

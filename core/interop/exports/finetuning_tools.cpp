@@ -80,6 +80,10 @@ Result<ExportedText> llama_factory(const Plan& plan) {
     json["disable_gradient_checkpointing"] = !arguments["gradient_checkpointing"].get<bool>();
     arguments.erase("gradient_checkpointing");
     json.update(arguments);
+    if (plan.numerics.half() && plan.numerics.weights == WeightCopies::Pure) {
+        json["bf16"] = false;
+        json["pure_bf16"] = true;
+    }
     const bool flash = plan.numerics.attention == Attention::Flash;
     json["flash_attn"] = takes_flash(plan) ? "fa2" : flash ? "sdpa" : "disabled";
     if (adapts(plan)) json.update(llama_factory_adapter(plan, out.notes));
@@ -115,6 +119,10 @@ Result<ExportedText> axolotl(const Plan& plan) {
         arguments.erase(moved);
     }
     json.update(arguments);
+    if (plan.numerics.half() && plan.numerics.weights == WeightCopies::Autocast) {
+        out.notes.push_back(
+            "Axolotl loads the weights in bf16 where bf16 is true, and they have no fp32 copy: numerics.weights pure.");
+    }
     const bool flash = plan.numerics.attention == Attention::Flash;
     // Its schema refuses context parallelism with another one.
     json["attn_implementation"] = takes_flash(plan) || layout.cp > 1 ? "flash_attention_2" : flash ? "sdpa" : "eager";

@@ -36,7 +36,18 @@ void precision(CommandLine& line, const Numerics& numerics, Notes& notes) {
     }
 }
 
+/// Moments in bf16 are the precision-aware optimizer's, which is part of the distributed optimizer and is Adam.
+bool has_bf16_moments(const Plan& plan) {
+    return plan.optimizer.state_dtype == Dtype::Bf16 && plan.optimizer.kind == OptimizerKind::AdamW &&
+           plan.layout.zero_stage > 0;
+}
+
 void optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
+    note_precision(plan, title,
+                   {.masters = true,
+                    .instead = "fp32 masters are kept beside weights in the dtype",
+                    .state_dtype = has_bf16_moments(plan)},
+                   notes);
     const Optimizer& wanted = plan.optimizer;
     if (wanted.kind == OptimizerKind::Sgd) {
         line.option("--optimizer", "sgd").number("--sgd-momentum", wanted.momentum);
@@ -53,9 +64,15 @@ void optimizer(CommandLine& line, const Plan& plan, Notes& notes) {
     line.number("--lr", peak_learning_rate(plan))
         .number("--weight-decay", wanted.weight_decay)
         .number("--clip-grad", wanted.clip);
+    if (has_bf16_moments(plan)) {
+        line.flag("--use-precision-aware-optimizer")
+            .option("--exp-avg-dtype", "bf16")
+            .option("--exp-avg-sq-dtype", "bf16");
+    }
     if (plan.layout.offload_optimizer != Offload::None) {
         // The offload is part of the precision-aware optimizer, which is part of the distributed optimizer.
-        line.flag("--optimizer-cpu-offload").flag("--use-precision-aware-optimizer");
+        line.flag("--optimizer-cpu-offload");
+        if (!has_bf16_moments(plan)) line.flag("--use-precision-aware-optimizer");
         if (plan.layout.offload_optimizer == Offload::Nvme) {
             notes.push_back(fmt::format("Offload to NVMe is not in {}: the optimizer goes to host memory.", title));
         }

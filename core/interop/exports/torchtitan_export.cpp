@@ -17,13 +17,14 @@ Json training_block(const Plan& plan, Notes& notes) {
     const Layout& layout = plan.layout;
     // Under a pipeline, torchtitan cuts the local batch into micro-batches; without, it accumulates.
     const std::int64_t local = layout.pp > 1 ? layout.micro_batch * layout.accumulation : layout.micro_batch;
+    const bool pure = plan.numerics.half() && plan.numerics.weights == WeightCopies::Pure;
     constexpr double no_limit = 1e9;
     Json json{{"local_batch_size", local},
               {"global_batch_size", layout.global_batch()},
               {"seq_len", plan.data.sequence_length},
               {"steps", plan.training.steps},
               {"max_norm", plan.optimizer.clip > 0 ? plan.optimizer.clip : no_limit},
-              {"dtype", "float32"},
+              {"dtype", pure ? "bfloat16" : "float32"},
               {"mixed_precision_param", plan.numerics.dtype == Dtype::Bf16 ? "bfloat16" : "float32"},
               {"mixed_precision_reduce", "float32"},
               {"enable_cpu_offload", layout.offload_parameters != Offload::None}};
@@ -105,6 +106,8 @@ Result<Json> common(const Plan& plan, Release release, Notes& notes) {
               {"debug", {{"seed", plan.training.seed}}}};
     if (plan.cluster.on_cpu()) notes.push_back("torchtitan needs GPUs, and cluster.gpu is cpu.");
     note_data(plan, notes);
+    // FSDP keeps fp32 shards, which are masters, and gathers them in mixed_precision_param.
+    note_precision(plan, title, {.masters = true, .autocast = true, .pure = true}, notes);
     note_rest(plan, title, notes);
     note_stability(plan, title, {}, notes);
     note_kept_keys(plan, title, notes);

@@ -147,6 +147,37 @@ void trainer_optimizer(Json& json, const Plan& plan, Notes& notes) {
     json["adam_epsilon"] = wanted.eps;
 }
 
+/// Words of transformers for an update without masters: optimizers of torchdistX and torchao.
+PrecisionWords trainer_precision(Json& json, const Plan& plan, Notes& notes) {
+    const Numerics& numerics = plan.numerics;
+    PrecisionWords words{.masters = plan.layout.zero_stage > 0,  // by DeepSpeed
+                         .autocast = true,
+                         .pure = true,
+                         .instead = "fp32 weights are cast where they are used, as under numerics.weights autocast,"};
+    if (!numerics.half()) return words;
+    if (numerics.weights == WeightCopies::Autocast) {
+        notes.push_back("numerics.weights autocast needs a model in fp32: load it with dtype=torch.float32.");
+    }
+    if (numerics.weights != WeightCopies::Pure) return words;
+    notes.push_back(
+        "numerics.weights pure needs a model in bf16: load it with dtype=torch.bfloat16, and weights, gradients and "
+        "the states of PyTorch's optimizers are in bf16.");
+    if (numerics.rounding == Rounding::Kahan && plan.optimizer.kind == OptimizerKind::AdamW) {
+        const char* states = plan.optimizer.state_dtype == Dtype::Bf16 ? "bfloat16" : "float32";
+        json["optim"] = "adamw_anyprecision";
+        json["optim_args"] = fmt::format("use_kahan_summation=True,momentum_dtype={0},variance_dtype={0}", states);
+        notes.push_back("optim adamw_anyprecision, which keeps Kahan sums, needs the package torchdistX.");
+        words.kahan = words.state_dtype = true;
+    }
+    if (numerics.rounding == Rounding::Stochastic && plan.optimizer.kind == OptimizerKind::AdamW8bit) {
+        json["optim"] = "adamw_torch_8bit";
+        json["optim_args"] = "bf16_stochastic_round=True";
+        notes.push_back("optim adamw_torch_8bit, which rounds at random, needs the package torchao.");
+        words.stochastic = true;
+    }
+    return words;
+}
+
 void trainer_recompute(Json& json, const Plan& plan, Notes& notes) {
     json["gradient_checkpointing"] = plan.layout.recompute != Recompute::None;
     const std::string_view name = name_of(plan.layout.recompute);
@@ -171,6 +202,7 @@ Json training_arguments(const Plan& plan, const Unsaid& unsaid, Notes& notes) {
     schedule(json, plan, notes);
     json["bf16"] = plan.numerics.dtype == Dtype::Bf16;
     json["fp16"] = plan.numerics.dtype == Dtype::Fp16;
+    note_precision(plan, trainer_name, trainer_precision(json, plan, notes), notes);
     trainer_recompute(json, plan, notes);
     json["seed"] = training.seed;
     json["logging_steps"] = 1;

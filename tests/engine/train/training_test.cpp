@@ -230,6 +230,40 @@ TEST_F(Training, AResumedRunEqualsAnUndisturbedOneBitForBit) {
     }
 }
 
+TEST_F(Training, EveryPrecisionRecipeIsResumedBitForBit) {
+    struct Recipe {
+        WeightCopies weights;
+        Rounding rounding;
+        OptimizerKind kind;
+        Dtype states;
+    };
+    int number = 0;
+    for (const Recipe& recipe :
+         {Recipe{WeightCopies::Autocast, Rounding::Nearest, OptimizerKind::AdamW, Dtype::Fp32},
+          Recipe{WeightCopies::Masters, Rounding::Nearest, OptimizerKind::AdamW, Dtype::Bf16},
+          Recipe{WeightCopies::Pure, Rounding::Nearest, OptimizerKind::Sgd, Dtype::Bf16},
+          Recipe{WeightCopies::Pure, Rounding::Stochastic, OptimizerKind::AdamW8bit, Dtype::Fp32},
+          Recipe{WeightCopies::Pure, Rounding::Kahan, OptimizerKind::AdamW, Dtype::Bf16}}) {
+        Plan long_run = split(plan("gpt2-tiny"), 2, 2);
+        long_run.training.checkpoint_every = 3;
+        long_run.layout.zero_stage = ++number % 4;
+        long_run.numerics.dtype = Dtype::Bf16;
+        long_run.numerics.weights = recipe.weights;
+        long_run.numerics.rounding = recipe.rounding;
+        long_run.optimizer.kind = recipe.kind;
+        long_run.optimizer.state_dtype = recipe.states;
+        const std::string name =
+            fmt::format("{} {} {}", name_of(recipe.weights), name_of(recipe.rounding), name_of(recipe.kind));
+        SCOPED_TRACE(name);
+        const auto undisturbed = run(name + " undisturbed"), resumed = run(name + " resumed");
+        train(undisturbed, long_run);
+        std::filesystem::create_directories(RunLayout(resumed).checkpoints());
+        std::filesystem::copy(checkpoint(undisturbed, 3), checkpoint(resumed, 3));
+        train(resumed, long_run);
+        expect_equal_bits(undisturbed, resumed, 6);
+    }
+}
+
 TEST_F(Training, HalfPrecisionFollowsFp32) {
     const Plan fp32 = split(plan("llama-tiny"), 2, 1);
     train(run("fp32"), fp32);

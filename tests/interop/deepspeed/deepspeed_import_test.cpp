@@ -141,6 +141,51 @@ TEST(DeepSpeedImportTest, UnknownKeysAreKeptInThePlansDocumentAndExportedAgain) 
     EXPECT_EQ(exported->json.at("optimizer").at("params").at("torch_adam"), true);
 }
 
+TEST(DeepSpeedImportTest, WeightCopiesComeBack) {
+    Plan plan = RandomPlans(1).next();
+    plan.layout = {};
+    plan.layout.zero_stage = 2;
+    plan.cluster.gpus_per_node = plan.layout.world_size();
+    plan.cluster.nodes = 1;
+    plan.numerics = {};
+    plan.numerics.dtype = Dtype::Bf16;
+    plan.optimizer.kind = OptimizerKind::AdamW;
+    plan.exports.deepspeed_release = "0.19.8";
+    const auto back = [&](const Json& json) {
+        const auto imported = import_deepspeed(json, base_of(plan), "ds.json");
+        EXPECT_TRUE(imported) << imported.error().message;
+        return imported ? imported->plan : Plan();
+    };
+    plan.numerics.weights = WeightCopies::Pure;
+    plan.optimizer.state_dtype = Dtype::Bf16;
+    const auto pure = export_deepspeed(plan);
+    ASSERT_TRUE(pure) << pure.error().message;
+    EXPECT_EQ(pure->json.at("bf16").at("bf16_master_weights_and_grads"), true);
+    EXPECT_EQ(pure->json.at("bf16").at("bf16_optimizer_states"), true);
+    EXPECT_EQ(back(pure->json).numerics.weights, WeightCopies::Pure);
+    EXPECT_EQ(back(pure->json).optimizer.state_dtype, Dtype::Bf16);
+    // DeepSpeed keeps such masters in host memory where the optimizer is offloaded.
+    Json offloaded = pure->json;
+    offloaded["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}};
+    EXPECT_EQ(back(offloaded).numerics.weights, WeightCopies::Masters);
+
+    plan.optimizer.state_dtype = Dtype::Fp32;
+    plan.numerics.weights = WeightCopies::Autocast;
+    const auto casts = export_deepspeed(plan);
+    ASSERT_TRUE(casts) << casts.error().message;
+    EXPECT_EQ(casts->json.at("torch_autocast").at("dtype"), "bfloat16");
+    EXPECT_EQ(casts->json.at("bf16").at("enabled"), false);
+    EXPECT_EQ(back(casts->json).numerics.weights, WeightCopies::Autocast);
+    EXPECT_EQ(back(casts->json).numerics.dtype, Dtype::Bf16);
+
+    // Releases before these keys cannot say it.
+    plan.exports.deepspeed_release = "0.16.9";
+    const auto older = export_deepspeed(plan);
+    ASSERT_TRUE(older) << older.error().message;
+    EXPECT_FALSE(older->json.contains("torch_autocast"));
+    EXPECT_THAT(older->notes, Contains(HasSubstr("numerics.weights autocast is not in the file")));
+}
+
 TEST(DeepSpeedImportTest, TheBatchGivesTheRanks) {
     const Json file = Json::parse(
         R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2})");

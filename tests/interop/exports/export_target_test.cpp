@@ -171,6 +171,51 @@ TEST(ExportTargetTest, TrainingArgumentsSayTheRecipe) {
     EXPECT_THAT(exported(plan, "transformers").notes, Contains(HasSubstr("transformers has no LAMB")));
 }
 
+TEST(ExportTargetTest, WeightsWithoutMastersAreSaidOrNoted) {
+    Plan plan = base();
+    plan.numerics.weights = WeightCopies::Pure;
+    plan.optimizer.state_dtype = Dtype::Bf16;
+    plan.model.preset = "llama-3-8b";
+    EXPECT_THAT(exported(plan, "torchtitan").text, HasSubstr("dtype = 'bfloat16'"));
+    EXPECT_THAT(exported(plan, "torchtitan-0.3").text, HasSubstr("--training.dtype bfloat16"));
+    EXPECT_THAT(exported(plan, "llama-factory").text, AllOf(HasSubstr("pure_bf16: true"), HasSubstr("\nbf16: false")));
+    EXPECT_THAT(exported(plan, "accelerate-fsdp").text, HasSubstr("mixed_precision: \"no\""));
+    EXPECT_THAT(exported(plan, "transformers").notes, Contains(HasSubstr("dtype=torch.bfloat16")));
+    EXPECT_THAT(exported(plan, "megatron").notes, Contains(HasSubstr("numerics.weights pure is not in")));
+    EXPECT_THAT(exported(plan, "accelerate").notes, Contains(HasSubstr("numerics.weights pure is not in")));
+
+    plan.numerics.rounding = Rounding::Kahan;
+    const Json kahan = Json::parse(exported(plan, "transformers").text);
+    EXPECT_EQ(kahan.at("optim"), "adamw_anyprecision");
+    EXPECT_EQ(kahan.at("optim_args"), "use_kahan_summation=True,momentum_dtype=bfloat16,variance_dtype=bfloat16");
+    EXPECT_THAT(exported(plan, "torchtitan").notes, Contains(HasSubstr("numerics.rounding kahan is not in")));
+    plan.numerics.rounding = Rounding::Stochastic;
+    EXPECT_THAT(exported(plan, "transformers").notes, Contains(HasSubstr("numerics.rounding stochastic is not in")));
+    plan.optimizer.kind = OptimizerKind::AdamW8bit;
+    plan.optimizer.state_dtype = Dtype::Fp32;
+    const Json random = Json::parse(exported(plan, "transformers").text);
+    EXPECT_EQ(random.at("optim"), "adamw_torch_8bit");
+    EXPECT_EQ(random.at("optim_args"), "bf16_stochastic_round=True");
+    EXPECT_THAT(exported(plan, "transformers").notes, Not(Contains(HasSubstr("numerics.rounding"))));
+}
+
+TEST(ExportTargetTest, AutocastAndMomentsInBf16AreSaidOrNoted) {
+    Plan plan = base();
+    plan.numerics.weights = WeightCopies::Autocast;
+    EXPECT_THAT(exported(plan, "transformers").notes, Contains(HasSubstr("dtype=torch.float32")));
+    EXPECT_THAT(exported(plan, "megatron").notes, Contains(HasSubstr("numerics.weights autocast is not in")));
+    EXPECT_THAT(exported(plan, "axolotl").notes, Contains(HasSubstr("Axolotl loads the weights in bf16")));
+    plan.numerics.weights = WeightCopies::Masters;
+    plan.layout.zero_stage = 0;
+    EXPECT_THAT(exported(plan, "transformers").notes, Contains(HasSubstr("numerics.weights masters is not in")));
+    plan.layout.zero_stage = 1;
+    plan.optimizer.state_dtype = Dtype::Bf16;
+    EXPECT_THAT(exported(plan, "megatron").text,
+                AllOf(HasSubstr("--use-precision-aware-optimizer"), HasSubstr("--exp-avg-dtype bf16"),
+                      HasSubstr("--exp-avg-sq-dtype bf16")));
+    EXPECT_THAT(exported(plan, "transformers").notes, Contains(HasSubstr("optimizer.state_dtype bf16 is not in")));
+}
+
 TEST(ExportTargetTest, MegatronSaysModelLayoutAndRecipe) {
     Plan plan = base();
     plan.layout.dp = 2;

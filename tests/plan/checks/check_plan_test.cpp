@@ -36,6 +36,24 @@ TEST(CheckPlan, ThePresetsAreTheBase) {
     EXPECT_EQ(problems(moe, {}), "");
 }
 
+TEST(CheckPlan, WeightsWithoutAnFp32CopyHaveToBePossible) {
+    EXPECT_EQ(problems(demo, {"numerics.dtype=bf16", "numerics.weights=pure", "numerics.rounding=kahan",
+                              "optimizer.state_dtype=bf16"}),
+              "");
+    EXPECT_EQ(problems(demo, {"numerics.dtype=fp16", "numerics.weights=autocast"}), "");
+    EXPECT_THAT(problems(demo, {"numerics.weights=pure"}),
+                HasSubstr("numerics.weights pure is for weights below fp32, and numerics.dtype is fp32"));
+    EXPECT_THAT(problems(demo, {"numerics.dtype=fp16", "numerics.weights=pure"}), HasSubstr("overflow at 65,504"));
+    EXPECT_THAT(problems(demo, {"numerics.dtype=bf16", "numerics.rounding=stochastic"}),
+                HasSubstr("for weights without an fp32 copy, and numerics.weights is masters"));
+    EXPECT_THAT(problems(big, {"numerics.weights=pure", "layout.zero_stage=1", "layout.offload_optimizer=cpu"}),
+                HasSubstr("an offloaded optimizer updates an fp32 copy"));
+    EXPECT_THAT(problems(demo, {"optimizer.kind=adamw-8bit", "optimizer.state_dtype=bf16"}),
+                HasSubstr("optimizer.kind is adamw-8bit, which keeps 8 bits"));
+    EXPECT_THAT(problems(demo, {"optimizer.kind=adafactor", "optimizer.state_dtype=bf16"}),
+                HasSubstr("adafactor, whose states are next to nothing"));
+}
+
 TEST(CheckPlan, HeadsHaveToDivideHidden) {
     EXPECT_THAT(
         problems(demo, {"model.num_heads=6", "model.num_kv_heads=6"}),

@@ -26,6 +26,10 @@ struct DeepSpeedRelease {
     bool auto_expert_parallel() const { return *this >= DeepSpeedRelease{19, 3}; }
     /// bf16.check_grad_overflow; fp16 and bf16 refuse keys they do not know.
     bool strict_precision_blocks() const { return *this >= DeepSpeedRelease{17, 1}; }
+    /// bf16.bf16_master_weights_and_grads and bf16.bf16_optimizer_states.
+    bool bf16_without_masters() const { return *this >= DeepSpeedRelease{18, 3}; }
+    /// torch_autocast.enabled and dtype.
+    bool autocast() const { return *this >= DeepSpeedRelease{17, 2}; }
     /// The dynamic loss scale doubles after window + 1 clean steps; before, after window (PR 6976).
     bool scale_grows_after_window() const { return *this >= DeepSpeedRelease{17, 1}; }
     /// A warmup of 0 or less, or not a whole number, is refused; before, max(2, it) was taken (lr_schedules.py).
