@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll train: starts a run and shows its progress until it ends.
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/calibration/peak_record.h"
 #include "core/control/fault.h"
+#include "core/control/lr_extension.h"
 #include "core/plan/layout_change.h"
 #include "core/run/detached.h"
 #include "core/run/run_store.h"
@@ -25,6 +27,8 @@ struct TrainArguments {
     std::string data;
     std::string run;
     bool resume = false;
+    bool from_scratch = false;
+    std::string extend;  ///< one of lr_extension_names, or empty
     bool detach = false;
     double timeout = 120;
     std::string faults;
@@ -35,7 +39,8 @@ Result<Plan> with_train_options(Plan plan, const TrainArguments& arguments) {
         const std::int64_t steps = *arguments.steps;
         if (steps < 1) return bad_input("--steps is {}: 1 or more is needed", steps);
         plan.training.steps = steps;
-        if (plan.lr.warmup_steps > steps) {
+        // Of a run that goes on the warmup lies behind.
+        if (!arguments.resume && plan.lr.warmup_steps > steps) {
             warn(fmt::format("lr.warmup_steps is {} now, not {}: the run has {} steps", steps, plan.lr.warmup_steps,
                              steps));
             plan.lr.warmup_steps = steps;
@@ -43,6 +48,18 @@ Result<Plan> with_train_options(Plan plan, const TrainArguments& arguments) {
     }
     if (!arguments.data.empty()) plan.data.path = arguments.data;
     if (arguments.ranks) return with_ranks(std::move(plan), *arguments.ranks);
+    return plan;
+}
+
+/// How the learning rate goes on behind the steps that the run had.
+Result<Plan> with_extension(Plan plan, const Plan& recorded, const std::string& how) {
+    if (plan.training.steps <= recorded.training.steps) {
+        return bad_input("--extend says how a run goes on that gets more steps than its {}: give --steps with it",
+                         recorded.training.steps);
+    }
+    const auto name = std::find(lr_extension_names.begin(), lr_extension_names.end(), how);
+    plan.lr =
+        extended(recorded.lr, recorded.training.steps, static_cast<LrExtension>(name - lr_extension_names.begin()));
     return plan;
 }
 
@@ -54,9 +71,11 @@ Result<std::pair<Plan, std::filesystem::path>> plan_and_folder(TrainArguments& a
         if (!arguments.resume) return arguments.plan.load(change);
         PLIMSOLL_TRY(const auto run, find_run(arguments.run.empty() ? "latest" : arguments.run));
         folder = run.path();
-        PLIMSOLL_TRY(auto recorded, run.plan());
-        if (arguments.plan.named()) return arguments.plan.load(change);
-        return arguments.plan.change_plan(std::move(recorded), change);
+        PLIMSOLL_TRY(const auto recorded, run.plan());
+        auto wanted =
+            arguments.plan.named() ? arguments.plan.load(change) : arguments.plan.change_plan(recorded, change);
+        if (!wanted || arguments.extend.empty()) return wanted;
+        return with_extension(*std::move(wanted), recorded, arguments.extend);
     };
     PLIMSOLL_TRY(auto plan, chosen());
     if (folder.empty()) folder = new_run_path(plan);
@@ -105,6 +124,10 @@ Result<int> watch_over(const RunFolder& run, const Plan& plan, Seconds timeout) 
 }
 
 Result<int> train(TrainArguments& arguments) {
+    if (!arguments.resume && (arguments.from_scratch || !arguments.extend.empty())) {
+        return bad_input("{} is for a run that goes on: give --resume with it",
+                         arguments.from_scratch ? "--from-scratch" : "--extend");
+    }
     PLIMSOLL_CHECK(parse_faults(arguments.faults));
     // The workers read the variable.
     if (!arguments.faults.empty()) ::setenv("PLIMSOLL_INJECT", arguments.faults.c_str(), 1);
@@ -113,10 +136,11 @@ Result<int> train(TrainArguments& arguments) {
     // All checks come before the folder is made, so that a run that cannot start leaves nothing behind.
     PLIMSOLL_CHECK(check_start(plan, folder));
     PLIMSOLL_CHECK(find_worker());
-    for (const std::string& warning : start_warnings(plan)) warn(warning);
     PLIMSOLL_TRY(const auto run, arguments.resume || !arguments.run.empty()
-                                     ? RunFolder::create(folder, plan, arguments.resume)
+                                     ? RunFolder::create(folder, plan, arguments.resume,
+                                                         {arguments.from_scratch, !arguments.extend.empty()})
                                      : create_in_store(plan));
+    for (const std::string& warning : start_warnings(plan)) warn(warning);
     say(fmt::format("run {}\n", run.path().string()));
     std::fflush(stdout);
     if (!arguments.detach) return watch_over(run, plan, arguments.timeout);
@@ -155,6 +179,14 @@ void add_train(CLI::App& app, Work& work) {
         ->capture_default_str()
         ->check(CLI::Range(0.1, 86400.0))
         ->type_name("S");
+    command->add_flag("--from-scratch", arguments->from_scratch,
+                      "With --resume: begin again at step 0; the checkpoints are kept beside, as checkpoints.1");
+    command
+        ->add_option("--extend", arguments->extend,
+                     "With --resume and more --steps: the learning rate stays (constant), its schedule begins again "
+                     "behind the old steps (rewarm) or spans all steps (stretch)")
+        ->type_name("HOW")
+        ->check(CLI::IsMember(std::vector<std::string>(lr_extension_names.begin(), lr_extension_names.end())));
     command->add_flag("--detach", arguments->detach, "Start it in the background and end");
     command->add_option("--inject", arguments->faults)->group("");  // for developers: core/control/fault.h
     command->callback([arguments, &work] { work = [arguments] { return train(*arguments); }; });

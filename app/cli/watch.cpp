@@ -75,6 +75,10 @@ void read_all(RunTelemetry& telemetry) {
     } while (!telemetry.at_end());
 }
 
+void tell_damage(const RunTelemetry& telemetry) {
+    for (const std::string& sentence : telemetry.damages()) warn(sentence);
+}
+
 void print_view(const RunTelemetry& telemetry, const Result<RunState>& state, std::int64_t steps, TerminalSize size,
                 const char* line_end) {
     for (const std::string& line : watch_view(telemetry, state, steps, size)) {
@@ -127,6 +131,7 @@ Result<int> watch(const WatchArguments& arguments) {
     RunTelemetry telemetry(run);
     if (arguments.json->count() > 0) {
         read_all(telemetry);
+        tell_damage(telemetry);
         return print_json(arguments, telemetry);
     }
     const auto plan = run.plan();
@@ -148,6 +153,7 @@ Result<int> watch(const WatchArguments& arguments) {
     TerminalSize size = terminal_size();
     size.rows = std::max(size.rows, 44);  // printed output may scroll
     print_view(telemetry, state, steps, size, "\n");
+    tell_damage(telemetry);
     return 0;
 }
 

@@ -21,16 +21,18 @@ Bytes whole_number(const Json& json, const char* key) {
     return found != json.end() && found->is_number_integer() ? std::max<Bytes>(found->get<Bytes>(), 0) : 0;
 }
 
+/// Of the latest start alone: an earlier one may have had another layout.
 Bytes measured_peak(const SeriesStore& series) {
+    const double start = series.latest_start();
     Bytes most = 0;
     for (const auto& event : series.events()) {
-        if (event.kind != EventKind::Memory) continue;
+        if (event.kind != EventKind::Memory || event.time < start) continue;
         if (const auto memory = MemoryEvent::from_json(event.details)) most = std::max(most, memory->peak);
     }
     if (most > 0) return most;
     for (const auto& [name, points] : series.series()) {
         const bool peak = name == series::memory_peak || name.starts_with(std::string(series::memory_peak) + "@");
-        if (!peak || points.size() == 0) continue;
+        if (!peak || points.size() == 0 || points.time(points.size() - 1) < start) continue;
         const double last = points.value(points.size() - 1);
         if (std::isfinite(last) && last > 0 && last < 1e18) most = std::max(most, static_cast<Bytes>(last));
     }

@@ -19,8 +19,8 @@ struct PeakRecord {
     double ratio() const { return static_cast<double>(measured) / static_cast<double>(estimated); }
 };
 
-/// Reads the peak from the run's telemetry: the events "memory" of the ranks' second step, or else the highest
-/// memory_peak. Nothing where the run made no step. Error when the plan or the telemetry cannot be read.
+/// Reads the peak of the run's latest start from its telemetry, whose layout the plan has: the events "memory" of the
+/// ranks' second step, or else the highest memory_peak. Nothing where that start made no step. Error when the plan or the telemetry cannot be read.
 Result<std::optional<PeakRecord>> measure_peak(const RunFolder& run);
 /// Writes the result of measure_peak to RUN/memory.json (atomic). Without a measurement nothing is written.
 Result<std::optional<PeakRecord>> record_peak(const RunFolder& run);

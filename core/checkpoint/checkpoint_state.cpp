@@ -23,6 +23,24 @@ constexpr std::uint64_t state_block = 4 * MiB;
 
 std::string hex(std::uint32_t value) { return fmt::format("{:08x}", value); }
 
+/// As text, since many readers of JSON round whole numbers above 2^53.
+std::string hex64(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+std::uint64_t from_hex(const std::string& text) {
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    return value;
+}
+
+Json to_json(const DataFingerprint& data) {
+    return {{"bytes", data.bytes}, {"text", hex64(data.text)}, {"order", hex64(data.order)}};
+}
+
+DataFingerprint fingerprint(const Json& json) {
+    return {json.at("bytes").get<Bytes>(), from_hex(json.at("text").get<std::string>()),
+            from_hex(json.at("order").get<std::string>())};
+}
+
 /// Checksum of the document's text, taken without the checksum itself.
 std::string own_sum(Json document) {
     document.erase("crc32c");
@@ -81,6 +99,10 @@ Result<void> write_state(const fs::path& folder, const StateDocument& document, 
                    {"halve_at_next_look", document.state.scaler.halve_at_next_look}}},
                  {"guard", to_json(document.state.guard)},
                  {"left_out", document.state.left_out},
+                 {"loss", document.state.loss ? Json(*document.state.loss) : Json()},
+                 {"planned_steps", document.state.planned_steps},
+                 {"data", to_json(document.state.data)},
+                 {"weights", hex64(document.state.weights)},
                  {"files", Json::object()}};
     for (const std::string& name : files) {
         PLIMSOLL_TRY(auto sum, sum_of(folder / name));
@@ -116,6 +138,10 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
         document.state.scaler.overflows = scaler.value("overflows", std::int64_t{0});
         document.state.scaler.halve_at_next_look = scaler.value("halve_at_next_look", false);
         document.state.left_out = json.value("left_out", std::set<std::uint64_t>{});
+        document.state.planned_steps = json.value("planned_steps", std::int64_t{0});
+        if (json.contains("loss") && json["loss"].is_number()) document.state.loss = json["loss"].get<double>();
+        document.state.weights = from_hex(json.value("weights", std::string()));
+        if (json.contains("data")) document.state.data = fingerprint(json["data"]);
         if (json.contains("guard")) document.state.guard = guard_state(json["guard"]);
         const Json& listed = json.at("files");
         std::vector<std::string> names(files.begin(), files.end());
@@ -152,6 +178,14 @@ std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vect
         if (skipped != nullptr) skipped->push_back(fmt::format("{}: {}", checkpoint_name(step), whole.error().message));
     }
     return std::nullopt;
+}
+
+std::string no_whole_checkpoint(const fs::path& checkpoints, const std::vector<std::string>& damaged) {
+    return fmt::format(
+        "no checkpoint in {} is whole{}; put a copy of one back, or begin again at step 0 with `plimsoll train --resume "
+        "--from-scratch --run {}`, which keeps the old files",
+        checkpoints.string(), damaged.empty() ? "" : fmt::format(" ({})", fmt::join(damaged, "; ")),
+        checkpoints.parent_path().string());
 }
 
 }  // namespace plimsoll

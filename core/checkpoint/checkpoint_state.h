@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/control/gradient_guard.h"
 #include "core/control/loss_scaler.h"
+#include "core/data/data_fingerprint.h"
 
 namespace plimsoll {
 
@@ -29,6 +30,10 @@ struct CheckpointState {
     LossScaler::State scaler;
     GradientGuard::State guard;
     std::set<std::uint64_t> left_out = {};  ///< first sequences of batches that led to a rollback
+    std::optional<double> loss = {};        ///< of the last update; older checkpoints lack it
+    DataFingerprint data = {};              ///< of what was trained on; not known in older checkpoints
+    std::uint64_t weights = 0;              ///< weights_fingerprint() of those beside adapters; 0: none, or not known
+    std::int64_t planned_steps = 0;         ///< training.steps at that time; 0 in older checkpoints
 };
 
 struct StateDocument {
@@ -53,5 +58,9 @@ std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::pa
                                                        std::vector<std::string>* skipped = nullptr,
                                                        std::span<const char* const> files = {},
                                                        std::int64_t before = std::numeric_limits<std::int64_t>::max());
+
+/// The sentence for a run that has checkpoints of which none is whole: what is wrong with them, as newest_checkpoint()
+/// found it, and how to begin again.
+std::string no_whole_checkpoint(const std::filesystem::path& checkpoints, const std::vector<std::string>& damaged);
 
 }  // namespace plimsoll

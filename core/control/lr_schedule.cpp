@@ -7,6 +7,7 @@
 
 #include "core/control/batch_rules.h"
 #include "core/control/lr_deepspeed.h"
+#include "core/control/lr_extension.h"
 #include "core/control/lr_transformers.h"
 
 namespace plimsoll {
@@ -247,6 +248,10 @@ std::optional<std::int64_t> jump_update(const LrSchedule& schedule, std::int64_t
 
 double learning_rate(const LrSchedule& schedule, double peak, std::int64_t step, std::int64_t total_steps) {
     step = std::max<std::int64_t>(step, 0);
+    if (lies_in_extension(schedule, step, total_steps)) return extension_rate(schedule, peak, step, total_steps);
+    if (schedule.extension != LrExtension::Stretch && schedule.extended_from > 0) {
+        total_steps = std::min(total_steps, schedule.extended_from);
+    }
     switch (schedule.kind) {
         case LrKind::GuideLiteral:
             return guide_literal(schedule, peak, step, total_steps);

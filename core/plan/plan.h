@@ -270,6 +270,13 @@ enum class BatchRule { None, Sqrt, Linear, Switch };
 inline constexpr std::array<std::string_view, 4> batch_rule_names{"none", "sqrt", "linear", "switch"};
 inline constexpr std::string_view name_of(BatchRule rule) { return batch_rule_names[static_cast<std::size_t>(rule)]; }
 
+/// How a run goes on when steps are added to it (core/control/lr_extension.h).
+enum class LrExtension { Stretch, Constant, Rewarm };
+inline constexpr std::array<std::string_view, 3> lr_extension_names{"stretch", "constant", "rewarm"};
+inline constexpr std::string_view name_of(LrExtension extension) {
+    return lr_extension_names[static_cast<std::size_t>(extension)];
+}
+
 struct LrSchedule {
     LrKind kind = LrKind::Cosine;
     std::int64_t warmup_steps = 20;
@@ -289,6 +296,9 @@ struct LrSchedule {
     double decay_rate = 0;         ///< deepspeed/OneCycle
     BatchRule batch_rule = BatchRule::None;
     std::int64_t batch_reference = 524'288;  ///< tokens a batch for which optimizer.lr is meant
+    LrExtension extension = LrExtension::Stretch;
+    std::int64_t extended_from = 0;  ///< steps of the run before some were added; of constant and rewarm
+    double extended_ratio = 0;       ///< rate that it had reached then, as a share of the peak
     bool operator==(const LrSchedule&) const = default;
 };
 
@@ -374,7 +384,7 @@ struct Plan {
     /// The document that the plan was read from: to_json() writes back keys that this version does not know.
     KeptJson source;
 
-    /// Compares what the plan means, not the document it came from.
+    /// Compares every field of core/plan/fields.h, not the document that the plan came from.
     bool operator==(const Plan& other) const;
 };
 

@@ -76,12 +76,6 @@ void keep_later_keys_if_used(Json& json) {
 
 }  // namespace
 
-bool Plan::operator==(const Plan& other) const {
-    return name == other.name && model == other.model && cluster == other.cluster && layout == other.layout &&
-           numerics == other.numerics && optimizer == other.optimizer && lr == other.lr && guard == other.guard &&
-           data == other.data && training == other.training && exports == other.exports;
-}
-
 Result<LoadedPlan> plan_from_json(const Json& json, const std::string& what) {
     PLIMSOLL_CHECK(require_version(json, what));
     LoadedPlan loaded;

@@ -36,6 +36,8 @@ struct FieldInfo {
     std::string type;           ///< "whole number", "number", "text", "true or false", "choice"
     std::string allowed;        ///< "0 to 3", "fp32, bf16, fp16"; empty for text and flags
     std::string default_value;  ///< as JSON
+    bool may_change_on_resume = false;
+    std::string resume_reason;  ///< goes on behind "since"
 };
 
 }  // namespace plimsoll

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be said about the plan document, made from the field list: JSON Schema, field list, reference page.
 #include "core/plan/plan_schema.h"
+
+#include <algorithm>
+
 #include "core/base/json.h"
 #include "core/plan/json_fields.h"
 
@@ -56,8 +59,15 @@ class FieldLister final : public FieldVisitor {
 public:
     std::vector<FieldInfo> fields;
 
-    void begin(std::string_view key, std::string_view) override { prefix_ = std::string(key) + "."; }
-    void end() override { prefix_.clear(); }
+    void begin(std::string_view key, std::string_view) override {
+        prefix_ = std::string(key) + ".";
+        rule_ = {};
+    }
+    void end() override {
+        prefix_.clear();
+        rule_ = {};
+    }
+    void resume(const ResumeRule& rule) override { rule_ = rule; }
     void integer(std::string_view key, std::int64_t& value, IntRange range, std::string_view help) override {
         add(key, help, "whole number", allowed_text(range), value);
     }
@@ -78,10 +88,38 @@ public:
 private:
     void add(std::string_view key, std::string_view help, std::string type, std::string allowed, const Json& value) {
         fields.push_back({prefix_ + std::string(key), std::string(help), std::move(type), std::move(allowed),
-                          value.dump(-1, ' ', false, Json::error_handler_t::replace)});
+                          value.dump(-1, ' ', false, Json::error_handler_t::replace), rule_.may_change,
+                          std::string(rule_.reason)});
     }
     std::string prefix_;
+    ResumeRule rule_;
 };
+
+}  // namespace
+
+namespace {
+
+/// "`name`, `cluster.*`, …": fields that may change on resume; a section in which all may is one entry.
+std::string changeable(const std::vector<FieldInfo>& fields) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < fields.size();) {
+        const std::string section = fields[i].key.substr(0, fields[i].key.find('.') + 1);
+        std::size_t end = i + 1;
+        while (!section.empty() && end < fields.size() && fields[end].key.starts_with(section)) ++end;
+        const auto may = [](const FieldInfo& field) { return field.may_change_on_resume; };
+        const auto first = fields.begin() + static_cast<std::ptrdiff_t>(i),
+                   last = fields.begin() + static_cast<std::ptrdiff_t>(end);
+        if (!section.empty() && std::all_of(first, last, may)) {
+            names.push_back(fmt::format("`{}*`", section));
+        } else {
+            for (auto field = first; field != last; ++field) {
+                if (may(*field)) names.push_back(fmt::format("`{}`", field->key));
+            }
+        }
+        i = end;
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
 
 }  // namespace
 
@@ -129,11 +167,14 @@ A plan is one JSON document; memory, pipeline bubble, exports and the run are co
 - A key that this version does not know is reported, not used, and kept when the plan is saved.
 - A setting on the command line is a dotted key: `--set layout.dp=4`.
 - [plan.schema.json](plan.schema.json) is the same as JSON Schema, for editors that complete and check.
-
-| key | type | allowed | default | meaning |
+)";
+    const std::vector<FieldInfo> fields = plan_fields();
+    page += fmt::format("- `train --resume --set` takes another value of {}; the others stay as they were.\n\n",
+                        changeable(fields));
+    page += R"(| key | type | allowed | default | meaning |
 |---|---|---|---|---|
 )";
-    for (const FieldInfo& field : plan_fields()) {
+    for (const FieldInfo& field : fields) {
         page += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", field.key, field.type, field.allowed,
                             field.default_value, field.help);
     }

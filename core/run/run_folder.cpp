@@ -19,7 +19,7 @@
 #include "core/checkpoint/checkpoint_config.h"
 #include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/plan_io.h"
-#include "core/plan/plan_schema.h"
+#include "core/run/resume_checks.h"
 #include "core/run/run_lock.h"
 #include "core/telemetry/contract/own_files.h"
 
@@ -45,27 +45,16 @@ RunState starting(const Plan& plan) {
     return state;
 }
 
-/// The keys in which a resumed run may differ are made equal before the plans are compared.
-Result<void> same_plan(const Plan& recorded, const Plan& wanted, const fs::path& path) {
-    Plan aligned = wanted;
-    aligned.training.steps = recorded.training.steps;
-    aligned.name = recorded.name;
-    if (aligned == recorded) return {};
-    const Json then = to_json(recorded), now = to_json(aligned);
-    std::string key = "plan";
-    for (const auto& field : plan_fields()) {
-        std::string slashes = fmt::format("/{}", field.key);
-        std::replace(slashes.begin(), slashes.end(), '.', '/');
-        const Json::json_pointer pointer(slashes);
-        const Json before = then.contains(pointer) ? then[pointer] : Json();
-        const Json after = now.contains(pointer) ? now[pointer] : Json();
-        if (before == after) continue;
-        key = fmt::format("{} was {} and is {} now", field.key, shown(before), shown(after));
-        break;
-    }
-    return bad_input(
-        "cannot resume {} with another plan ({}): only training.steps may change; start a new run for the rest",
-        path.string(), key);
+/// checkpoints/ becomes checkpoints.1, or the next number that is free.
+Result<void> put_checkpoints_aside(const RunLayout& run) {
+    std::error_code error;
+    if (!is_there(run.checkpoints()) || fs::is_empty(run.checkpoints(), error)) return {};
+    int number = 1;
+    while (is_there(run.old_checkpoints(number))) ++number;
+    fs::rename(run.checkpoints(), run.old_checkpoints(number), error);
+    if (!error) fs::create_directory(run.checkpoints(), error);
+    if (error) return failed("cannot put {} aside: {}", run.checkpoints().string(), error.message());
+    return {};
 }
 
 Result<void> make_folders(const RunLayout& run) {
@@ -121,7 +110,8 @@ Result<RunState> state_from_json(const Json& json, const fs::path& path) {
 
 }  // namespace
 
-Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wanted, bool resume) {
+Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wanted, bool resume,
+                                    const ResumeOptions& options) {
     std::error_code error;
     const fs::path path = fs::absolute(wanted_path, error).lexically_normal();
     if (error) return bad_input("cannot use {} as a run folder: {}", wanted_path.string(), error.message());
@@ -163,7 +153,7 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
     if (taken) {
         PLIMSOLL_CHECK(check_own_files(run.layout()));
         PLIMSOLL_TRY(const auto recorded, run.plan());
-        PLIMSOLL_CHECK(same_plan(recorded, plan, run.path()));
+        PLIMSOLL_CHECK(check_resume(run.layout(), recorded, plan, options));
     }
 
     const auto made = [&]() -> Result<void> {
@@ -171,6 +161,9 @@ Result<RunFolder> RunFolder::create(const fs::path& wanted_path, const Plan& wan
         // Held while the folder is written: of two starts at once, one gets it.
         PLIMSOLL_TRY(const auto lock, RunLock::take(run.lock_path()));
         fs::remove(run.control_path(), error);
+        if (options.from_scratch) {
+            PLIMSOLL_CHECK(put_checkpoints_aside(run.layout()));
+        }
         if (auto saved = save_plan(run.plan_path(), plan); !saved) return saved;
         return run.write_state(starting(plan));
     }();

@@ -16,6 +16,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
+#include "core/run/resume_checks.h"
 #include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll {
@@ -41,10 +42,11 @@ public:
     explicit RunFolder(std::filesystem::path path) : layout_(std::move(path)) {}
 
     /// Makes the folder and writes plan.json and run.json ("starting"). An existing run folder is an error unless it is
-    /// not live and `resume`; then the plan must be the recorded one, but for its name and training.steps. With
-    /// `resume` a missing folder is an error. A relative data path is made absolute: the run outlives the
-    /// folder it was started from. Nothing that was there is changed on an error.
-    static Result<RunFolder> create(const std::filesystem::path& path, const Plan& plan, bool resume);
+    /// not live and `resume`; then check_resume() says whether it can go on with the plan. With `resume` a missing
+    /// folder is an error. From scratch its checkpoints are put aside, as checkpoints.1 and so on. A relative data path is made absolute: the run outlives the folder it was started from.
+    /// Nothing that was there is changed on an error.
+    static Result<RunFolder> create(const std::filesystem::path& path, const Plan& plan, bool resume,
+                                    const ResumeOptions& options = {});
     /// Opens an existing run folder; the error says when a folder is none.
     static Result<RunFolder> open(const std::filesystem::path& path);
 

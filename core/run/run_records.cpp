@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/base/units.h"
+
 namespace plimsoll {
 
 namespace fs = std::filesystem;
@@ -53,8 +55,25 @@ std::vector<std::string> RunRecords::problems() const {
 std::vector<RunRecords::Damage> RunRecords::damages() const {
     std::vector<Damage> all;
     for (const auto& [rank, file] : files_)
-        if (file.reader.damaged() > 0) all.push_back({rank, file.reader.damaged()});
+        if (file.reader.damaged() > 0) all.push_back({rank, file.reader.damaged(), file.reader.unnamed()});
     return all;
+}
+
+std::vector<std::string> RunRecords::damage_sentences() const {
+    std::vector<std::string> sentences;
+    for (const Damage& damage : damages()) {
+        std::string sentence = fmt::format("{} is damaged in {}, which {} passed over; the rest is read",
+                                           run_.telemetry_path(damage.rank).string(),
+                                           damage.places == 1 ? "one place" : fmt::format("{} places", damage.places),
+                                           damage.places == 1 ? "was" : "were");
+        if (damage.unnamed > 0) {
+            sentence += fmt::format(
+                "; {} recorded values cannot be shown until their series is declared again, at the run's next checkpoint",
+                format_count(static_cast<std::int64_t>(damage.unnamed)));
+        }
+        sentences.push_back(std::move(sentence));
+    }
+    return sentences;
 }
 
 }  // namespace plimsoll

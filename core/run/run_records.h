@@ -19,7 +19,8 @@ public:
     using RankBatch = std::pair<int, TelemetryBatch>;
     struct Damage {
         int rank = 0;
-        std::size_t places = 0;  ///< passed over so far
+        std::size_t places = 0;   ///< passed over so far
+        std::size_t unnamed = 0;  ///< values whose series is not known, for want of its declaration
     };
 
     explicit RunRecords(RunFolder run) : run_(std::move(run)) {}
@@ -37,6 +38,8 @@ public:
     /// What could not be read, a sentence a file.
     std::vector<std::string> problems() const;
     std::vector<Damage> damages() const;
+    /// A sentence for each of them.
+    std::vector<std::string> damage_sentences() const;
 
 private:
     struct File {

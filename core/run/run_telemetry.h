@@ -23,6 +23,8 @@ public:
     const SeriesStore& series() const { return store_; }
     /// A sentence for each file that could not be read.
     std::vector<std::string> problems() const { return records_.problems(); }
+    /// A sentence for each file that is damaged in places.
+    std::vector<std::string> damages() const { return records_.damage_sentences(); }
 
 private:
     RunRecords records_;

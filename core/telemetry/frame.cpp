@@ -51,6 +51,9 @@ bool plausible(std::string_view payload) {
     return false;
 }
 
+/// The largest frame always fits into one read, so that each call gets on.
+constexpr std::uint64_t least_read = 2 * (frame_header + max_payload);
+
 enum class FrameStatus { Good, Incomplete, Damaged };
 
 struct Frame {
@@ -83,6 +86,13 @@ std::size_t next_good(std::string_view data, std::size_t at) {
         if (plausible(frame.payload)) budget -= static_cast<std::int64_t>(frame.payload.size());
     }
     return data.size();
+}
+
+/// All of its bytes but one are right.
+bool is_nearly_magic(std::string_view data) {
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < record_magic.size(); ++i) right += data[i] == record_magic[i] ? 1 : 0;
+    return right + 1 >= record_magic.size();
 }
 
 Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
@@ -145,6 +155,21 @@ FrameScanner FrameScanner::from(std::uint64_t offset) {
     return scanner;
 }
 
+/// A flipped bit in the magic must not cost the run's whole record.
+Result<void> FrameScanner::pass_head(int fd, std::uint64_t file_size) {
+    PLIMSOLL_TRY(const auto beginning,
+                 read_at(fd, 0, static_cast<std::size_t>(std::min<std::uint64_t>(file_size, least_read))));
+    if (!beginning.starts_with(record_magic)) {
+        if (!is_nearly_magic(beginning) && next_good(beginning, record_magic.size()) == beginning.size()) {
+            return bad_input("not a record file: it does not start with {}", record_magic);
+        }
+        head_damaged_ = true;
+        ++damaged_;
+    }
+    offset_ = good_end_ = record_magic.size();
+    return {};
+}
+
 Result<void> FrameScanner::scan(int fd, std::uint64_t file_size, Bytes limit,
                                 const std::function<void(std::string_view)>& take) {
     if (offset_ == 0) {
@@ -152,13 +177,10 @@ Result<void> FrameScanner::scan(int fd, std::uint64_t file_size, Bytes limit,
             at_end_ = true;
             return {};
         }
-        PLIMSOLL_TRY(const auto magic, read_at(fd, 0, record_magic.size()));
-        if (magic != record_magic) return bad_input("not a record file: it does not start with {}", record_magic);
-        offset_ = good_end_ = record_magic.size();
+        PLIMSOLL_CHECK(pass_head(fd, file_size));
     }
-    // The largest frame always fits into one read, so that each call gets on.
-    const std::uint64_t size = std::max<std::uint64_t>(static_cast<std::uint64_t>(std::max<Bytes>(limit, 0)),
-                                                       2 * (frame_header + max_payload));
+    const std::uint64_t size =
+        std::max<std::uint64_t>(static_cast<std::uint64_t>(std::max<Bytes>(limit, 0)), least_read);
     const std::uint64_t left = file_size > offset_ ? file_size - offset_ : 0;
     PLIMSOLL_TRY(const auto data, read_at(fd, offset_, static_cast<std::size_t>(std::min(size, left))));
     walk(data, take);

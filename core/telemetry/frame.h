@@ -58,18 +58,20 @@ public:
 
     /// Hands out the payload of each good frame in [offset, offset + limit); `fd` is read with pread. Stops before a
     /// torn tail. After damage it looks for the next good frame, with bounded effort a call.
-    /// Error when the file is no record file.
+    /// Error when the file is no record file: it does not begin with the magic, and no good frame is near its beginning.
     Result<void> scan(int fd, std::uint64_t file_size, Bytes limit, const std::function<void(std::string_view)>& take);
 
     bool at_end() const { return at_end_; }
     std::uint64_t offset() const { return offset_; }
     /// End of the last good frame (or of the magic): what comes after it is torn or damaged.
     std::uint64_t good_end() const { return good_end_; }
-    std::size_t damaged() const { return damaged_; }  ///< damaged places passed over so far
+    std::size_t damaged() const { return damaged_; }     ///< damaged places passed over so far
+    bool head_damaged() const { return head_damaged_; }  ///< the magic was not there, and good frames were
     /// The file under `fd` still holds the last frame where it was read: false when it was replaced or rewritten.
     bool still_there(int fd) const;
 
 private:
+    Result<void> pass_head(int fd, std::uint64_t file_size);
     void walk(std::string_view data, const std::function<void(std::string_view)>& take);
 
     std::uint64_t offset_ = 0;
@@ -77,6 +79,7 @@ private:
     std::uint64_t last_frame_ = 0;
     std::string last_header_;
     bool seeking_ = false;  ///< behind damage, no good frame found yet
+    bool head_damaged_ = false;
     bool at_end_ = true;
     std::size_t damaged_ = 0;
 };

@@ -18,6 +18,8 @@ namespace plimsoll {
 
 namespace {
 
+constexpr std::size_t most_unnamed = 1'000'000;  ///< values that are kept until their series is declared
+
 std::optional<Event> event_from(ByteReader& in) {
     Event event;
     event.step = in.u64();
@@ -58,6 +60,8 @@ Result<TelemetryBatch> TelemetryReader::poll(Bytes limit) {
     if (replaced) {
         scanner_ = FrameScanner();
         names_.clear();
+        unnamed_.clear();
+        unnamed_count_ = 0;
         last_step_ = 0;
         batch.replaced = true;
     }
@@ -70,15 +74,8 @@ Result<TelemetryBatch> TelemetryReader::poll(Bytes limit) {
 void TelemetryReader::take(std::string_view payload, TelemetryBatch& batch) {
     ByteReader in(payload);
     switch (static_cast<RecordType>(in.u8())) {
-        case RecordType::Series: {
-            const std::uint16_t id = in.u16();
-            const std::string name(in.text(in.u16()));
-            const std::string unit(in.text(in.u16()));
-            if (!in.ok() || name.empty() || name.size() > max_series_name) return;
-            names_[id] = name;
-            units_[name] = batch.units[name] = unit;
-            return;
-        }
+        case RecordType::Series:
+            return take_series(in, batch);
         case RecordType::Points:
             return take_points(in, batch);
         case RecordType::Event:
@@ -87,31 +84,64 @@ void TelemetryReader::take(std::string_view payload, TelemetryBatch& batch) {
     }
 }
 
+void TelemetryReader::take_series(ByteReader& in, TelemetryBatch& batch) {
+    const std::uint16_t id = in.u16();
+    const std::string name(in.text(in.u16()));
+    const std::string unit(in.text(in.u16()));
+    if (!in.ok() || name.empty() || name.size() > max_series_name) return;
+    names_[id] = name;
+    units_[name] = batch.units[name] = unit;
+    const auto waiting = unnamed_.find(id);
+    if (waiting == unnamed_.end()) return;
+    // An earlier declaration was damaged.
+    std::vector<Point>& points = batch.points[name];
+    points.insert(points.end(), waiting->second.begin(), waiting->second.end());
+    unnamed_count_ -= waiting->second.size();
+    unnamed_.erase(waiting);
+}
+
+void TelemetryReader::keep_unnamed(std::uint16_t id, const Point& point) {
+    if (unnamed_count_ == most_unnamed) return;
+    unnamed_[id].push_back(point);
+    ++unnamed_count_;
+}
+
+void TelemetryReader::fork_at(std::uint64_t step, TelemetryBatch& batch) {
+    batch.fork = std::min(batch.fork.value_or(step), step);
+    std::map<std::string, std::vector<Point>> left;
+    for (const auto& [name, points] : batch.points) {
+        const auto from = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.step >= step; });
+        if (from != points.end()) left[name].assign(from, points.end());
+    }
+    if (!left.empty()) batch.left.push_back(std::move(left));
+    const auto cut = [step](std::vector<Point>& points) {
+        while (!points.empty() && points.back().step >= step) points.pop_back();
+    };
+    for (auto entry = batch.points.begin(); entry != batch.points.end();) {
+        cut(entry->second);
+        entry = entry->second.empty() ? batch.points.erase(entry) : std::next(entry);
+    }
+    for (auto& [id, points] : unnamed_) {
+        unnamed_count_ -= points.size();
+        cut(points);
+        unnamed_count_ += points.size();
+    }
+}
+
 void TelemetryReader::take_points(ByteReader& in, TelemetryBatch& batch) {
     const std::uint64_t step = in.u64();
     const double time = in.f64();
     const std::size_t count = in.u16();
-    if (step < last_step_) {
-        batch.fork = std::min(batch.fork.value_or(step), step);
-        std::map<std::string, std::vector<Point>> left;
-        for (const auto& [name, points] : batch.points) {
-            const auto from =
-                std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.step >= step; });
-            if (from != points.end()) left[name].assign(from, points.end());
-        }
-        if (!left.empty()) batch.left.push_back(std::move(left));
-        for (auto entry = batch.points.begin(); entry != batch.points.end();) {
-            std::vector<Point>& points = entry->second;
-            while (!points.empty() && points.back().step >= step) points.pop_back();
-            entry = points.empty() ? batch.points.erase(entry) : std::next(entry);
-        }
-    }
+    if (step < last_step_) fork_at(step, batch);
     last_step_ = step;
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint16_t id = in.u16();
-        const double value = in.f64();
-        if (const auto name = names_.find(id); in.ok() && name != names_.end()) {
-            batch.points[name->second].push_back({step, time, value});
+        const Point point{step, time, in.f64()};
+        if (!in.ok()) return;
+        if (const auto name = names_.find(id); name != names_.end()) {
+            batch.points[name->second].push_back(point);
+        } else {
+            keep_unnamed(id, point);
         }
     }
 }

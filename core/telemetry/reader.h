@@ -46,10 +46,15 @@ public:
     const std::map<std::string, std::string>& units() const { return units_; }
     /// Damaged places passed over so far.
     std::size_t damaged() const { return scanner_.damaged(); }
+    /// Values whose series is not declared so far, because its declaration is damaged. The next declaration names them.
+    std::size_t unnamed() const { return unnamed_count_; }
 
 private:
     void take(std::string_view payload, TelemetryBatch& batch);
+    void take_series(ByteReader& in, TelemetryBatch& batch);
     void take_points(ByteReader& in, TelemetryBatch& batch);
+    void fork_at(std::uint64_t step, TelemetryBatch& batch);
+    void keep_unnamed(std::uint16_t id, const Point& point);
 
     std::filesystem::path path_;
     FrameScanner scanner_;
@@ -58,6 +63,8 @@ private:
     std::uint64_t last_step_ = 0;
     std::map<std::uint16_t, std::string> names_;
     std::map<std::string, std::string> units_;
+    std::map<std::uint16_t, std::vector<Point>> unnamed_;  ///< by id
+    std::size_t unnamed_count_ = 0;
 };
 
 }  // namespace plimsoll

@@ -108,6 +108,25 @@ std::string SeriesStore::unit(const std::string& name) const {
     return entry == units_.end() ? "" : entry->second;
 }
 
+double SeriesStore::latest_start() const {
+    const auto start = std::find_if(events_.rbegin(), events_.rend(), [](const Event& event) {
+        return event.kind == EventKind::Start || event.kind == EventKind::Resume;
+    });
+    return start == events_.rend() ? 0 : start->time;
+}
+
+std::optional<double> SeriesStore::seconds_a_step() const {
+    constexpr std::size_t most = 50;
+    const Pyramid* loss = find(series::loss);
+    if (loss == nullptr || loss->size() < 2) return std::nullopt;
+    const std::size_t last = loss->size() - 1;
+    const double start = latest_start();
+    std::size_t from = last;
+    while (from > 0 && last - from < most && loss->time(from - 1) >= start) --from;
+    if (from == last || loss->step(from) == loss->step(last)) return std::nullopt;
+    return (loss->time(last) - loss->time(from)) / static_cast<double>(loss->step(last) - loss->step(from));
+}
+
 std::uint64_t SeriesStore::last_step() const {
     std::uint64_t last = 0;
     for (const auto& [name, line] : series_) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,12 @@ public:
     std::string unit(const std::string& name) const;
     /// In order of time.
     const std::vector<Event>& events() const { return events_; }
+    /// When the run's ranks started last (seconds since the epoch): what was recorded before is of an earlier start,
+    /// perhaps under another layout. 0 when no start is recorded.
+    double latest_start() const;
+    /// Mean over the last steps (50 at most) of the latest start, by the clock between the records of the loss, so that
+    /// validations and checkpoints count. Nothing before its second step.
+    std::optional<double> seconds_a_step() const;
     /// Highest step of any series; 0 when there is none.
     std::uint64_t last_step() const;
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/fd.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/output.h"
@@ -47,13 +48,8 @@ Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path)
     const auto size = static_cast<std::uint64_t>(info.st_size);
     FrameScanner scanner;
     do {
-        const auto scanned = scanner.scan(writer.fd_, size, 64 * MiB, [&](std::string_view payload) {
-            ByteReader in(payload);
-            if (static_cast<RecordType>(in.u8()) != RecordType::Series) return;
-            const std::uint16_t id = in.u16();
-            writer.ids_[std::string(in.text(in.u16()))] = id;
-            writer.next_id_ = std::max<std::uint32_t>(writer.next_id_, id + 1U);
-        });
+        const auto scanned =
+            scanner.scan(writer.fd_, size, 64 * MiB, [&](std::string_view payload) { writer.take(payload); });
         if (!scanned) return bad_input("cannot continue {}: {}", path.string(), scanned.error().message);
     } while (!scanner.at_end());
 
@@ -61,10 +57,43 @@ Result<TelemetryWriter> TelemetryWriter::open(const std::filesystem::path& path)
     if (size != writer.size_ && ::ftruncate(writer.fd_, static_cast<off_t>(writer.size_)) != 0) {
         return bad_input("cannot cut the torn tail of {}: {}", path.string(), errno_text(errno));
     }
+    if (scanner.head_damaged()) {
+        PLIMSOLL_CHECK(writer.mend_head());
+    }
     if (writer.size_ == 0) {
         PLIMSOLL_CHECK(writer.append(record_magic));
     }
     return writer;
+}
+
+void TelemetryWriter::take(std::string_view payload) {
+    ByteReader in(payload);
+    const auto count_id = [this](std::uint16_t id) { next_id_ = std::max<std::uint32_t>(next_id_, id + 1U); };
+    const auto type = static_cast<RecordType>(in.u8());
+    if (type == RecordType::Series) {
+        const std::uint16_t id = in.u16();
+        series_[std::string(in.text(in.u16()))] = {id, false};
+        count_id(id);
+    } else if (type == RecordType::Points) {
+        in.u64();
+        in.f64();
+        for (std::size_t left = in.u16(); left > 0; --left) {
+            count_id(in.u16());
+            in.f64();
+        }
+    }
+}
+
+Result<void> TelemetryWriter::mend_head() const {
+    // The writer's own descriptor only appends.
+    const Fd fd(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    const ssize_t n = fd.get() < 0 ? -1 : ::pwrite(fd.get(), record_magic.data(), record_magic.size(), 0);
+    if (n == static_cast<ssize_t>(record_magic.size())) return {};
+    return failed("cannot mend the beginning of {}: {}", path_, errno_text(errno));
+}
+
+void TelemetryWriter::declare_again() {
+    for (auto& [name, series] : series_) series.declared = false;
 }
 
 TelemetryWriter::TelemetryWriter(TelemetryWriter&& other) noexcept { *this = std::move(other); }
@@ -73,7 +102,7 @@ TelemetryWriter& TelemetryWriter::operator=(TelemetryWriter&& other) noexcept {
     std::swap(fd_, other.fd_);
     std::swap(path_, other.path_);
     std::swap(size_, other.size_);
-    std::swap(ids_, other.ids_);
+    std::swap(series_, other.series_);
     std::swap(next_id_, other.next_id_);
     return *this;
 }
@@ -90,11 +119,11 @@ Result<void> TelemetryWriter::points(std::uint64_t step, double time,
     put_u64(payload, step);
     put_f64(payload, time);
     put_u16(payload, static_cast<std::uint16_t>(values.size()));
-    std::vector<std::string> added;
+    std::vector<std::string> added, declared;
     Result<void> result;
     for (const auto& [name, value] : values) {
-        auto id = ids_.find(name);
-        if (id == ids_.end()) {
+        auto series = series_.find(name);
+        if (series == series_.end()) {
             if (name.empty() || name.size() > max_series_name) {
                 result = bad_input("a series name has 1 to {} bytes, this one has {}", max_series_name, name.size());
                 break;
@@ -103,18 +132,23 @@ Result<void> TelemetryWriter::points(std::uint64_t step, double time,
                 result = bad_input("{} holds 65,536 series already", path_);
                 break;
             }
-            id = ids_.emplace(name, static_cast<std::uint16_t>(next_id_++)).first;
+            series = series_.emplace(name, Series{static_cast<std::uint16_t>(next_id_++), false}).first;
             added.push_back(name);
-            put_frame(frames, series_payload(id->second, name, unit_of(name)));
         }
-        put_u16(payload, id->second);
+        if (!series->second.declared) {
+            put_frame(frames, series_payload(series->second.id, name, unit_of(name)));
+            series->second.declared = true;
+            declared.push_back(name);
+        }
+        put_u16(payload, series->second.id);
         put_f64(payload, value);
     }
     put_frame(frames, payload);
     if (result) result = append(frames);
     if (!result) {
         // The Series records did not reach the file: they are written again with the next points.
-        for (const std::string& name : added) ids_.erase(name);
+        for (const std::string& name : declared) series_[name].declared = false;
+        for (const std::string& name : added) series_.erase(name);
         next_id_ -= static_cast<std::uint32_t>(added.size());
     }
     return result;

@@ -58,6 +58,32 @@ TEST_F(CalibrationTest, WithoutEventsTheHighestPeakCounts) {
     EXPECT_EQ((*measure_peak(one))->measured, 80'000'000);
 }
 
+TEST_F(CalibrationTest, OfAResumedRunItsLatestStartCounts) {
+    const auto one = run("one");
+    const auto event = [](EventKind kind, double time, Json details) {
+        Event made;
+        made.time = time;
+        made.kind = kind;
+        made.details = std::move(details);
+        return made;
+    };
+    // Two ranks, then one rank under another layout, which takes less.
+    {
+        auto other = TelemetryWriter::open(one.telemetry_path(1));
+        ASSERT_TRUE(other->points(1, 15, {{series::memory_peak, 80e6}}));
+        ASSERT_TRUE(other->event(event(EventKind::Memory, 16, {{"rank", 1}, {"peak", 80'000'000}})));
+    }
+    auto writer = TelemetryWriter::open(one.telemetry_path(0));
+    ASSERT_TRUE(writer->event(event(EventKind::Start, 10, Json::object())));
+    ASSERT_TRUE(writer->event(event(EventKind::Memory, 12, {{"rank", 0}, {"peak", 70'000'000}})));
+    ASSERT_TRUE(writer->event(event(EventKind::Resume, 20, Json::object())));
+    EXPECT_FALSE(*measure_peak(one)) << "it has made no step yet";
+    ASSERT_TRUE(writer->points(3, 21, {{series::memory_peak, 40e6}}));
+    EXPECT_EQ((*measure_peak(one))->measured, 40'000'000);
+    ASSERT_TRUE(writer->event(event(EventKind::Memory, 22, {{"rank", 0}, {"peak", 30'000'000}})));
+    EXPECT_EQ((*measure_peak(one))->measured, 30'000'000);
+}
+
 TEST_F(CalibrationTest, ARunWithoutAStepLeavesNothing) {
     const auto one = run("one");
     EXPECT_FALSE(*measure_peak(one));

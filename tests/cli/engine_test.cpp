@@ -57,6 +57,46 @@ TEST_F(EngineTest, FiveStepsOnTwoRanksThenResumeToEight) {
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(resumed["series"]["loss"][i], loss[i]);
 }
 
+TEST_F(EngineTest, ARunGoesOnUnderAnotherLayoutWithTheSameTextElsewhere) {
+    ASSERT_EQ(plimsoll(train({"lr.warmup_steps=2", "--steps", "6"})).code, 0);
+    const std::string before = contents_of(folder / "run/plan.json");
+    const std::vector<std::string> resume{"train", "--resume", "--run", path("run")};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), resume.begin(), resume.end());
+        return more;
+    };
+    expect_refused(with({"--steps", "5"}), "has done 6 steps already, more than the 5 that are asked for");
+    expect_refused(with({"--steps", "12"}), "--extend constant");
+    put_contents(folder / "other.txt", std::string(40'000, 'x'));
+    expect_refused(with({"--data", path("other.txt"), "--steps", "6"}), "is not the text that the run was trained on");
+    EXPECT_EQ(contents_of(folder / "run/plan.json"), before);
+
+    // Finished already: nothing is trained, and the last loss is what it was.
+    const Output finished = plimsoll(resume);
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("Finished 6 steps; the last loss was "));
+    EXPECT_THAT(finished.out, ::testing::Not(HasSubstr("the last loss was 0.000")));
+
+    std::filesystem::rename(folder / "corpus.txt", folder / "moved.txt");
+    const Output one =
+        plimsoll(with({"--data", path("moved.txt"), "--ranks", "1", "--steps", "12", "--extend", "constant"}));
+    ASSERT_EQ(one.code, 0) << one.err << contents_of(folder / "run/logs/rank-0.log");
+    EXPECT_THAT(one.out, HasSubstr("memory on the fullest rank: "));
+    const Json recorded = json_of(plimsoll({"watch", path("run"), "--json", "lr"}));
+    ASSERT_EQ(recorded["series"]["lr"].size(), 12U);
+    for (std::size_t step = 6; step < 12; ++step)
+        EXPECT_DOUBLE_EQ(recorded["series"]["lr"][step][1].get<double>(), recorded["series"]["lr"][5][1].get<double>());
+
+    // No whole checkpoint is no fresh start.
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "run/checkpoints"))
+        put_contents(entry.path() / "model.safetensors", "torn");
+    expect_refused(resume, "is whole (step-00000012: ");
+    const Output again = plimsoll(with({"--from-scratch"}));
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints.1/step-00000012/optimizer.safetensors"));
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/checkpoints/step-00000012/model.safetensors"));
+}
+
 TEST_F(EngineTest, AdaptersTrainResumeAndLeaveInPeftsFiles) {
     const std::vector<std::string> adapters{"adapter.rank=4", "adapter.targets=q_proj,down_proj", "lr.kind=constant",
                                             "lr.warmup_steps=0"};

@@ -242,6 +242,39 @@ TEST_F(TrainTest, KilledSupervisorIsTold) {
     EXPECT_THAT(list["reason"].get<std::string>(), HasSubstr("the supervisor died"));
 }
 
+TEST_F(TrainTest, ResumeTakesWhatLeavesTheTrainingAsItIsAndRefusesTheRest) {
+    ranks_do("ok");
+    ASSERT_EQ(plimsoll(train()).code, 0);
+    const std::string before = contents_of(folder / "run/plan.json");
+    const std::vector<std::string> resume{"train", "--resume", "--run", path("run")};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), resume.begin(), resume.end());
+        return more;
+    };
+    expect_refused(with({"--set", "adapter.alpha=64"}),
+                   "adapter.alpha was 32.0 and is 64.0 now, which cannot change since");
+    expect_refused(with({"--set", "layout.micro_batch=1"}), "another global batch");
+    expect_refused(with({"--extend", "constant"}), "give --steps with it");
+    expect_refused({"train", "--extend", "constant", "--run", path("new")}, "give --resume with it");
+    expect_refused({"train", "--from-scratch", "--run", path("new")}, "give --resume with it");
+    EXPECT_EQ(contents_of(folder / "run/plan.json"), before);
+    EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+
+    std::filesystem::copy(folder / "corpus.txt", folder / "moved.txt");
+    ASSERT_EQ(plimsoll(with({"--data", path("moved.txt"), "--ranks", "1", "--set", "training.threads=2",
+                             "training.checkpoint_every=9", "--steps", "600", "--extend", "constant"}))
+                  .code,
+              0);
+    const auto plan = RunFolder(folder / "run").plan();
+    EXPECT_EQ(plan->data.path, path("moved.txt"));
+    EXPECT_EQ(plan->layout.dp, 1);
+    EXPECT_EQ(plan->training.threads, 2);
+    EXPECT_EQ(plan->training.checkpoint_every, 9);
+    EXPECT_EQ(plan->lr.extension, LrExtension::Constant);
+    EXPECT_EQ(plan->lr.extended_from, 300);
+    EXPECT_DOUBLE_EQ(plan->lr.extended_ratio, plan->lr.min_ratio);
+}
+
 TEST_F(TrainTest, BuildWithoutAnEngineSaysSo) {
     ::setenv("PLIMSOLL_WORKER", "/nowhere/plimsoll-worker", 1);
     const Output output = plimsoll(train());

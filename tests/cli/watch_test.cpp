@@ -107,5 +107,27 @@ TEST_F(WatchTest, DamagedRecordsAreNamedNotFatal) {
     EXPECT_EQ(json_of(plimsoll({"watch", "my-run", "--json", "loss"}))["status"], "damaged");
 }
 
+TEST_F(WatchTest, ADamagedDeclarationIsToldUntilTheNextNamesItsValues) {
+    const auto record = folder / "store/my-run/telemetry/rank-0.rec";
+    std::string bytes = contents_of(record);
+    bytes[bytes.find("loss")] ^= 1;
+    put_contents(record, bytes);
+    for (const std::vector<std::string>& how : {std::vector<std::string>{"--once"}, {"--json", "loss"}}) {
+        std::vector<std::string> watch{"watch", "my-run"};
+        watch.insert(watch.end(), how.begin(), how.end());
+        const Output output = plimsoll(watch);
+        EXPECT_EQ(output.code, 0);
+        EXPECT_THAT(output.err, HasSubstr("rank-0.rec is damaged in one place, which was passed over"));
+        EXPECT_THAT(output.err, HasSubstr("100 recorded values cannot be shown until their series is declared again"));
+    }
+    EXPECT_THAT(plimsoll({"watch", "my-run", "--once"}).out, HasSubstr("learning rate")) << "the rest is shown";
+    // Whoever goes on with the file knows no more which series it was, but its own are declared again.
+    auto writer = TelemetryWriter::open(record);
+    ASSERT_TRUE(writer->points(101, 1101, {{series::loss, 3}, {series::lr, 1e-3}}));
+    const Json json = json_of(plimsoll({"watch", "my-run", "--json", "loss", "lr"}));
+    EXPECT_EQ(json["series"]["loss"].size(), 1U);
+    EXPECT_EQ(json["series"]["lr"].size(), 101U);
+}
+
 }  // namespace
 }  // namespace plimsoll

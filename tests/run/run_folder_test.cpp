@@ -113,7 +113,7 @@ TEST_F(RunFolderTest, PlaceThatCannotBeWrittenIsNamedAndNothingStays) {
     expect_refused(folder / "file/run", false, "file/run");
 }
 
-TEST_F(RunFolderTest, ResumeMayChangeTheStepsAndNothingElse) {
+TEST_F(RunFolderTest, ResumeTakesTheNewPlanAndARefusedOneChangesNothing) {
     const RunFolder run = make_run();
     plan.training.steps = 1234;
     ASSERT_TRUE(RunFolder::create(run.path(), plan, true));

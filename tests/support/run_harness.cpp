@@ -187,15 +187,17 @@ Store::~Store() {
     if (pid_ > 0) close();
 }
 
-Ranks::Ranks(const std::filesystem::path& run, int world_size, const std::vector<std::string>& arguments) {
+Ranks::Ranks(const std::filesystem::path& run, int world_size, const std::vector<std::string>& arguments,
+             const std::vector<Environment>& more) {
     std::filesystem::create_directories(RunLayout(run).logs());
     for (int rank = 0; rank < world_size; ++rank) {
-        const Environment environment{{"RANK", std::to_string(rank)},
-                                      {"LOCAL_RANK", std::to_string(rank)},
-                                      {"WORLD_SIZE", std::to_string(world_size)},
-                                      {"MASTER_ADDR", "127.0.0.1"},
-                                      {"MASTER_PORT", std::to_string(store_.port())},
-                                      {"PLIMSOLL_RUN", run.string()}};
+        Environment environment{{"RANK", std::to_string(rank)},
+                                {"LOCAL_RANK", std::to_string(rank)},
+                                {"WORLD_SIZE", std::to_string(world_size)},
+                                {"MASTER_ADDR", "127.0.0.1"},
+                                {"MASTER_PORT", std::to_string(store_.port())},
+                                {"PLIMSOLL_RUN", run.string()}};
+        if (!more.empty()) environment.merge(Environment(more[static_cast<std::size_t>(rank)]));
         children_.push_back(std::make_unique<Child>(worker_program(), arguments, environment,
                                                     RunLayout(run).logs() / fmt::format("rank-{}.out", rank),
                                                     RunLayout(run).logs() / fmt::format("rank-{}.err", rank)));

@@ -79,7 +79,9 @@ std::filesystem::path worker_program();
 /// All ranks of one run.
 class Ranks {
 public:
-    Ranks(const std::filesystem::path& run, int world_size, const std::vector<std::string>& arguments = {});
+    /// `more`: variables of each rank beside those that a supervisor sets.
+    Ranks(const std::filesystem::path& run, int world_size, const std::vector<std::string>& arguments = {},
+          const std::vector<Environment>& more = {});
     Child& rank(int rank) { return *children_.at(static_cast<std::size_t>(rank)); }
     /// Exit code of each.
     std::vector<int> wait();

@@ -49,6 +49,38 @@ TEST(SeriesStore, ResumedRunCutsEverySeriesOfItsRankAndNoOther) {
     EXPECT_EQ(store.last_step(), 100U);
 }
 
+TEST(SeriesStore, PaceIsOfTheLatestStartAlone) {
+    SeriesStore store;
+    EXPECT_EQ(store.latest_start(), 0);
+    EXPECT_FALSE(store.seconds_a_step());
+    TelemetryBatch batch;
+    batch.events = {{0, 100, EventKind::Start, "", {}}};
+    for (std::uint64_t step = 1; step <= 20; ++step)
+        batch.points[series::loss].push_back({step, 100 + 2.0 * static_cast<double>(step), 1});
+    store.apply(batch);
+    EXPECT_DOUBLE_EQ(*store.seconds_a_step(), 2);
+
+    // Down for an hour, then twice as fast.
+    TelemetryBatch resumed;
+    resumed.events = {{20, 3740, EventKind::Resume, "", {}}};
+    resumed.points[series::loss] = {{21, 3741, 1}};
+    store.apply(resumed);
+    EXPECT_EQ(store.latest_start(), 3740);
+    EXPECT_FALSE(store.seconds_a_step()) << "one step tells no pace";
+    TelemetryBatch more;
+    for (std::uint64_t step = 22; step <= 24; ++step)
+        more.points[series::loss].push_back({step, 3720 + static_cast<double>(step), 1});
+    store.apply(more);
+    EXPECT_DOUBLE_EQ(*store.seconds_a_step(), 1);
+
+    // The last 50 steps count.
+    TelemetryBatch slow;
+    for (std::uint64_t step = 25; step <= 80; ++step)
+        slow.points[series::loss].push_back({step, 3744 + 3.0 * static_cast<double>(step - 24), 1});
+    store.apply(slow);
+    EXPECT_DOUBLE_EQ(*store.seconds_a_step(), 3);
+}
+
 TEST(SeriesStore, EventsOfSeveralFilesAreInOrderOfTime) {
     SeriesStore store;
     TelemetryBatch batch;

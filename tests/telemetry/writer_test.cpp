@@ -203,5 +203,112 @@ TEST(TelemetryWriter, EventTextThatIsNotUtf8IsMended) {
     EXPECT_EQ(batch->events[0].details.dump(), R"({"bytes":12})");
 }
 
+/// Flips a bit of the file at the first place behind `from` that holds `text`.
+void flip_at(const std::filesystem::path& path, const std::string& text, std::size_t from = 0) {
+    std::string bytes = contents_of(path);
+    const std::size_t at = bytes.find(text, from);
+    ASSERT_NE(at, std::string::npos);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    put_contents(path, bytes);
+}
+
+TEST(TelemetryWriter, AFlippedBitInTheHeadIsMendedWhenTheFileIsContinued) {
+    for (const std::size_t steps : {0U, 1U, 50U}) {
+        for (std::size_t at = 0; at < record_magic.size(); ++at) {
+            const TempFolder folder;
+            const auto path = folder / "r.rec";
+            {
+                auto writer = TelemetryWriter::open(path);
+                for (std::size_t step = 1; step <= steps; ++step)
+                    ASSERT_TRUE(writer->points(step, 1, {{series::loss, 1}}));
+            }
+            const std::string whole = contents_of(path);
+            std::string damaged = whole;
+            damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+            put_contents(path, damaged);
+            TelemetryReader early(path);
+            const auto read = early.poll();
+            ASSERT_TRUE(read) << read.error().message;
+            EXPECT_EQ(read->points.contains(series::loss) ? read->points.at(series::loss).size() : 0, steps);
+            EXPECT_EQ(early.damaged(), 1U) << "it is told";
+
+            auto writer = TelemetryWriter::open(path);
+            ASSERT_TRUE(writer) << writer.error().message;
+            EXPECT_EQ(contents_of(path), whole);
+            ASSERT_TRUE(writer->points(steps + 1, 1, {{series::loss, 1}}));
+            TelemetryReader reader(path);
+            EXPECT_EQ(reader.poll()->points.at(series::loss).size(), steps + 1);
+            EXPECT_EQ(reader.damaged(), 0U);
+        }
+    }
+}
+
+TEST(TelemetryWriter, ADamagedDeclarationIsMendedByTheNext) {
+    const TempFolder folder;
+    const auto path = folder / "r.rec";
+    auto writer = TelemetryWriter::open(path);
+    ASSERT_TRUE(writer->points(1, 1, {{series::loss, 1}, {series::lr, 10}}));
+    ASSERT_TRUE(writer->points(2, 2, {{series::loss, 2}, {series::lr, 20}}));
+    flip_at(path, "loss");
+    TelemetryReader reader(path);
+    auto batch = reader.poll();
+    ASSERT_TRUE(batch);
+    EXPECT_FALSE(batch->points.contains(series::loss));
+    EXPECT_EQ(batch->points.at(series::lr).size(), 2U);
+    EXPECT_EQ(reader.damaged(), 1U);
+    EXPECT_EQ(reader.unnamed(), 2U);
+
+    writer->declare_again();
+    ASSERT_TRUE(writer->points(3, 3, {{series::loss, 3}, {series::lr, 30}}));
+    batch = reader.poll();
+    const auto& loss = batch->points.at(series::loss);
+    ASSERT_EQ(loss.size(), 3U) << "those from before are named now";
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(loss[i].step, i + 1);
+        EXPECT_EQ(loss[i].value, static_cast<double>(i + 1));
+    }
+    EXPECT_EQ(reader.unnamed(), 0U);
+    EXPECT_EQ(TelemetryReader(path).poll()->points.at(series::loss).size(), 3U) << "also for who reads it afresh";
+}
+
+TEST(TelemetryWriter, ContinuedFileDeclaresItsSeriesAgainAndGivesNoIdTwice) {
+    const TempFolder folder;
+    const auto path = folder / "r.rec";
+    {
+        auto writer = TelemetryWriter::open(path);
+        ASSERT_TRUE(writer->points(1, 1, {{series::loss, 1}, {series::lr, 10}}));
+    }
+    flip_at(path, "lr");
+    auto writer = TelemetryWriter::open(path);
+    // The id of the rate, which nothing declares any more, must not become that of another series.
+    ASSERT_TRUE(writer->points(2, 2, {{series::grad_norm, 5}, {series::loss, 2}, {series::lr, 20}}));
+    TelemetryReader reader(path);
+    const auto batch = reader.poll();
+    EXPECT_EQ(batch->points.at(series::loss).size(), 2U);
+    EXPECT_EQ(batch->points.at(series::grad_norm).size(), 1U);
+    ASSERT_EQ(batch->points.at(series::lr).size(), 1U);
+    EXPECT_EQ(batch->points.at(series::lr)[0].value, 20);
+    EXPECT_EQ(reader.unnamed(), 1U);
+    // A second damage, now to the first declaration of the loss, costs nothing: there is a second one.
+    flip_at(path, "loss");
+    EXPECT_EQ(TelemetryReader(path).poll()->points.at(series::loss).size(), 2U);
+}
+
+TEST(TelemetryWriter, UnnamedValuesOfALeftBranchAreForgotten) {
+    const TempFolder folder;
+    const auto path = folder / "r.rec";
+    auto writer = TelemetryWriter::open(path);
+    for (std::uint64_t step = 1; step <= 6; ++step) ASSERT_TRUE(writer->points(step, 1, {{series::loss, 1}}));
+    flip_at(path, "loss");
+    writer->declare_again();
+    ASSERT_TRUE(writer->points(4, 2, {{series::loss, 2}}));
+    TelemetryReader reader(path);
+    const auto batch = reader.poll();
+    const auto& loss = batch->points.at(series::loss);
+    ASSERT_EQ(loss.size(), 4U);
+    EXPECT_EQ(loss[2].value, 1);
+    EXPECT_EQ(loss[3].value, 2);
+}
+
 }  // namespace
 }  // namespace plimsoll

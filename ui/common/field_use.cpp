@@ -24,6 +24,7 @@ bool scalesAsPyTorch(const Plan& plan) { return scalesBy(plan, LossScalePolicy::
 bool scalesAsGuide(const Plan& plan) { return scalesBy(plan, LossScalePolicy::Guide); }
 
 LrFieldUse rate(const Plan& plan) { return fields_of(plan.lr.kind); }
+bool isExtended(const Plan& plan) { return plan.lr.extension != LrExtension::Stretch; }
 bool hasLastPart(const Plan& plan) { return rate(plan).decay || (rate(plan).tail && plan.lr.tail); }
 
 bool hasAdapters(const Plan& plan) { return plan.adapter.rank > 0; }
@@ -107,6 +108,10 @@ const QHash<QString, Rule>& rules() {
         {QStringLiteral("lr.power"), [](const Plan& plan) { return rate(plan).power; }},
         {QStringLiteral("lr.decay_rate"), [](const Plan& plan) { return rate(plan).decay_rate; }},
         {QStringLiteral("lr.batch_reference"), [](const Plan& plan) { return plan.lr.batch_rule != BatchRule::None; }},
+        // Set by a run that got more steps.
+        {QStringLiteral("lr.extension"), isExtended},
+        {QStringLiteral("lr.extended_from"), isExtended},
+        {QStringLiteral("lr.extended_ratio"), isExtended},
         {QStringLiteral("guard.every"), guards},
         {QStringLiteral("guard.window"), guards},
         {QStringLiteral("guard.warmup"), guards},

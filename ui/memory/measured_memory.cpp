@@ -34,11 +34,12 @@ std::optional<MeasuredMemory::Kinds> kindsOf(const NamedBytes& categories) {
     return any ? std::optional(kinds) : std::nullopt;
 }
 
-/// The event with the highest peak that gives its kinds.
+/// The event of the latest start with the highest peak that gives its kinds.
 std::optional<MeasuredMemory> fromEvents(const RunModel& run) {
     std::optional<MeasuredMemory> best;
+    const double start = run.series().latest_start();
     for (const Event& event : run.events()) {
-        if (event.kind != EventKind::Memory) continue;
+        if (event.kind != EventKind::Memory || event.time < start) continue;
         const auto recorded = MemoryEvent::from_json(event.details);
         if (!recorded || (best && recorded->peak <= best->measured)) continue;
         best = MeasuredMemory{};
@@ -55,6 +56,7 @@ std::optional<MeasuredMemory> fromSeries(const RunModel& run) {
     for (int rank = 0; rank < run.rankCount(); ++rank) {
         const Pyramid* data = run.find(series::memory_peak, rank);
         if (data == nullptr || data->size() == 0) continue;
+        if (data->time(data->size() - 1) < run.series().latest_start()) continue;
         const double peak = data->value(data->size() - 1);
         if (!std::isfinite(peak) || peak <= static_cast<double>(best.measured)) continue;
         best.measured = static_cast<Bytes>(peak);

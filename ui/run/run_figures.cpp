@@ -160,8 +160,12 @@ QString throughputWords(const RunModel& run) {
 
 QString memoryWords(const RunModel& run) {
     double peak = 0;
-    for (int rank = 0; rank < run.rankCount(); ++rank)
-        peak = std::max(peak, latest(run, series::memory_peak, rank).value_or(0));
+    for (int rank = 0; rank < run.rankCount(); ++rank) {
+        const Pyramid* data = run.find(series::memory_peak, rank);
+        // Ranks of an earlier start may have had another layout than the one that is predicted.
+        if (data == nullptr || data->time(data->size() - 1) < run.series().latest_start()) continue;
+        peak = std::max(peak, data->value(data->size() - 1));
+    }
     if (peak <= 0) return {};
     QString words = FigureWords::tr("%1 peak").arg(formatValue(ValueKind::Bytes, peak));
     if (run.predictedMemory().empty()) return words;

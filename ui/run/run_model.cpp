@@ -115,13 +115,8 @@ std::int64_t RunModel::step() const { return static_cast<std::int64_t>(store_.la
 std::int64_t RunModel::totalSteps() const { return plan_ ? plan_->training.steps : 0; }
 
 double RunModel::stepsPerSecond() const {
-    const Pyramid* loss = find(series::loss);
-    if (loss == nullptr || loss->size() < 2) return 0;
-    // 50 steps even out single slow ones (checkpoints) and still follow a change of pace.
-    const std::size_t last = loss->size() - 1;
-    const std::size_t from = last - std::min<std::size_t>(last, 50);
-    const double seconds = loss->time(last) - loss->time(from);
-    return seconds > 0 ? static_cast<double>(loss->step(last) - loss->step(from)) / seconds : 0;
+    const auto each = store_.seconds_a_step();
+    return each && *each > 0 ? 1 / *each : 0;
 }
 
 double RunModel::secondsLeft() const {

@@ -98,9 +98,18 @@ RunPiece::Look RunTail::look() {
     return look;
 }
 
+bool RunTail::planChanged() const {
+    std::error_code error;
+    const auto time = fs::last_write_time(RunLayout(path_).plan(), error);
+    return !error && time != plan_time_;
+}
+
 void RunTail::readPlan(RunPiece& piece) {
     const auto folder = RunFolder::open(path_);
     if (!folder) return;
+    // Before reading: a plan that is replaced meanwhile is read once more.
+    std::error_code ignored;
+    plan_time_ = fs::last_write_time(folder->plan_path(), ignored);
     const auto plan = folder->plan();
     if (!plan) return;
     plan_read_ = true;
@@ -137,8 +146,8 @@ void RunTail::readFiles(RunPiece& piece) {
 void RunTail::read() {
     auto first = std::make_shared<RunPiece>();
     first->generation = generation_;
-    if (!plan_read_) readPlan(*first);
     const bool looking = now() >= next_look_;
+    if (!plan_read_ || (looking && planChanged())) readPlan(*first);
     if (looking) records_->look();
 
     RunPiece found;

@@ -34,7 +34,7 @@ struct RunPiece {
         QString problem;
     };
     std::optional<Look> look;
-    std::shared_ptr<const Plan> plan;                                       ///< once, when it has been read
+    std::shared_ptr<const Plan> plan;                                       ///< when it has been read, or read again
     std::vector<Bytes> predicted;                                           ///< with the plan: estimated peak by rank
     std::vector<std::array<Bytes, category_names.size()>> predicted_kinds;  ///< the same by Category
 };
@@ -57,6 +57,7 @@ signals:
 private:
     void read();
     RunPiece::Look look();
+    bool planChanged() const;
     void readPlan(RunPiece& piece);
     void readFiles(RunPiece& piece);
 
@@ -66,6 +67,7 @@ private:
     std::optional<RunRecords> records_;             ///< of the run that is open
     std::vector<std::shared_ptr<RunPiece>> queue_;  ///< pieces cut small, the last first
     bool plan_read_ = false;
+    std::filesystem::file_time_type plan_time_;  ///< of the plan that was read: a run may be resumed with another
     bool live_ = false;
     double next_look_ = 0;  ///< seconds of the steady clock
     QString problem_;       ///< of the record files

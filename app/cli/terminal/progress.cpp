@@ -21,15 +21,6 @@ double latest(const SeriesStore& store, const char* name) {
     return line == nullptr || line->size() == 0 ? std::nan("") : line->value(line->size() - 1);
 }
 
-/// Mean seconds of the last steps by the clock between records, so that validation and checkpoints count.
-double seconds_a_step(const Pyramid& loss) {
-    const std::size_t size = loss.size();
-    if (size < 2) return std::nan("");
-    const std::size_t window = std::min<std::size_t>(size - 1, 50);
-    const double seconds = loss.time(size - 1) - loss.time(size - 1 - window);
-    return seconds / static_cast<double>(window);
-}
-
 /// Whether the event is the supervisor's last word, which the caller prints at the end.
 bool tells_the_end(const Event& event) {
     return event.kind == EventKind::Failed || event.kind == EventKind::Stopped || event.kind == EventKind::Finished;
@@ -60,9 +51,9 @@ std::string Progress::line() const {
     if (const double rate = latest(telemetry_.series(), series::tokens_per_second); std::isfinite(rate)) {
         parts.push_back(fmt::format("{} tokens/s", format_short(std::round(rate))));
     }
-    const double each = seconds_a_step(*loss);
+    const auto each = telemetry_.series().seconds_a_step();
     const auto left = static_cast<double>(steps_) - static_cast<double>(step());
-    if (std::isfinite(each) && left > 0) parts.push_back(format_seconds(each * left) + " left");
+    if (each && left > 0) parts.push_back(format_seconds(*each * left) + " left");
     return fmt::format("{}", fmt::join(parts, " · "));
 }
 

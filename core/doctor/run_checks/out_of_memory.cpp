@@ -56,7 +56,10 @@ void tell_memory_then(const RunFacts& run, int rank, std::vector<std::string>& e
     const auto bytes = [](double value) { return format_bytes(static_cast<Bytes>(std::clamp(value, 0.0, 9e18))); };
     evidence.push_back(fmt::format("After step {} it held {}, with a peak of {} so far.", now.steps.back(),
                                    bytes(now.values.back()), bytes(peak.values.back())));
-    for (const Event* event : run.events(EventKind::Memory)) {
+    // The latest first: an earlier start may have had another layout.
+    const std::vector<const Event*> events = run.events(EventKind::Memory);
+    for (auto at = events.rbegin(); at != events.rend(); ++at) {
+        const Event* const event = *at;
         const auto memory = MemoryEvent::from_json(event->details);
         if (!memory || memory->rank != rank || memory->categories.empty()) continue;
         const auto most = std::max_element(memory->categories.begin(), memory->categories.end(),

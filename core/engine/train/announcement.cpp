@@ -4,11 +4,29 @@
 #include <unistd.h>
 
 #include "core/base/version.h"
+#include "core/control/lr_extension.h"
 #include "core/plan/adapter.h"
 #include "core/plan/parameters.h"
 #include "core/telemetry/contract/event_contents.h"
 
 namespace plimsoll::engine {
+
+namespace {
+
+/// What becomes of the learning rate where the run has other steps than the checkpoint's had, if it jumps up.
+std::string jump_words(const Plan& plan, const RunFacts& facts) {
+    if (facts.planned_steps <= 0 || facts.planned_steps == plan.training.steps) return "";
+    Plan before = plan;
+    before.training.steps = facts.planned_steps;
+    before.lr.extension = LrExtension::Stretch;
+    const auto jump = rate_jump(before, plan, facts.position.updates);
+    if (!jump) return "";
+    return fmt::format(
+        " The learning rate jumps from {:.3g} to {:.3g}, since the run has {} steps now and had {} (lr.extension).",
+        jump->before, jump->after, plan.training.steps, facts.planned_steps);
+}
+
+}  // namespace
 
 Result<void> announce(Reporter& reporter, const Plan& plan, const Corpus& corpus, const RunFacts& facts) {
     const std::int64_t parameters = count_parameters(plan.model).total;
@@ -41,9 +59,10 @@ Result<void> announce(Reporter& reporter, const Plan& plan, const Corpus& corpus
     if (!facts.resumed_from) {
         return reporter.tell(facts.position.updates, EventKind::Start, "Training " + what, start.to_json());
     }
-    return reporter.tell(facts.position.updates, EventKind::Resume,
-                         fmt::format("Resumed from the checkpoint of step {}: {}", *facts.resumed_from, what),
-                         ResumeEvent{start, *facts.resumed_from, facts.position.samples}.to_json());
+    return reporter.tell(
+        facts.position.updates, EventKind::Resume,
+        fmt::format("Resumed from the checkpoint of step {}: {}{}", *facts.resumed_from, what, jump_words(plan, facts)),
+        ResumeEvent{start, *facts.resumed_from, facts.position.samples}.to_json());
 }
 
 }  // namespace plimsoll::engine

@@ -19,6 +19,7 @@ struct RunFacts {
     std::size_t buckets = 0;        ///< of gradients
     int world_size = 1;
     std::optional<std::int64_t> resumed_from;  ///< step of the checkpoint
+    std::int64_t planned_steps = 0;            ///< of the run when it was made; 0: not known
     RunPosition position;
 };
 

@@ -52,6 +52,7 @@ double AnomalyResponse::divisor(const StepRecord& step) {
 }
 
 Result<RunPosition> AnomalyResponse::respond(const StepRecord& step, RunPosition position) {
+    if (step.applied) last_loss_ = step.loss;
     if (step.overflow) {
         PLIMSOLL_CHECK(respond_to_overflow(step));
     }
@@ -133,10 +134,11 @@ Result<RunPosition> AnomalyResponse::roll_back(const StepRecord& step, RunPositi
 }
 
 CheckpointState AnomalyResponse::state(RunPosition position) const {
-    return {position.updates, position.samples, scaler_.state(), guard_.state(), left_out_};
+    return {position.updates, position.samples, scaler_.state(), guard_.state(), left_out_, last_loss_};
 }
 
 RunPosition AnomalyResponse::restore(const CheckpointState& state) {
+    last_loss_ = state.loss;
     scaler_.restore(state.scaler);
     guard_.restore(state.guard);
     left_out_.insert(state.left_out.begin(), state.left_out.end());

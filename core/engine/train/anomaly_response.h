@@ -45,6 +45,8 @@ public:
     CheckpointState state(RunPosition position) const;
     /// Goes on from a checkpoint; gives where. Batches that are left out already stay so.
     RunPosition restore(const CheckpointState& state);
+    /// Of the last update; nothing before the first.
+    std::optional<double> last_loss() const { return last_loss_; }
     /// Whether the ladder leads back to a checkpoint.
     bool rolls_back() const { return guard_.rolls_back(); }
 
@@ -61,6 +63,7 @@ private:
     LossScaler scaler_;
     GradientGuard guard_;
     std::set<std::uint64_t> left_out_;  ///< first sequences of batches that led to a rollback
+    std::optional<double> last_loss_;
     std::int64_t skipped_in_a_row_ = 0;
     std::optional<std::int64_t> rolled_back_to_;  ///< checkpoint of the last rollback
 };

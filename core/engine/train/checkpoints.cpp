@@ -30,23 +30,46 @@ Checkpoints::Checkpoints(const Plan& plan, const std::filesystem::path& run, Tra
     : plan_(plan), layout_(run), model_(model), ranks_(ranks), reporter_(reporter) {}
 
 Result<Checkpoints::Choice> Checkpoints::choose(std::int64_t before) {
-    constexpr std::int64_t none = -1;
+    constexpr std::int64_t none = -1, all_damaged = -2;
     Choice choice;
     std::int64_t found = none;
     // Rank 0 chooses: the others might see another newest checkpoint on a shared file system.
     if (ranks_.first_rank()) {
         if (const auto newest = newest_checkpoint(layout_.checkpoints(), &choice.damaged, {}, before)) {
             found = *step_of(newest->filename().string());
+        } else if (!choice.damaged.empty()) {
+            found = all_damaged;
         }
     }
     PLIMSOLL_TRY(const auto chosen, ranks_.from_first_rank(found));
-    if (chosen != none) choice.step = chosen;
+    choice.all_damaged = chosen == all_damaged;
+    if (chosen >= 0) choice.step = chosen;
     return choice;
+}
+
+Error Checkpoints::no_whole_one(const Choice& choice) const {
+    return {no_whole_checkpoint(layout_.checkpoints(), choice.damaged), Error::Kind::BadInput};
+}
+
+Result<void> Checkpoints::require_goes_on(const CheckpointState& state) const {
+    if (plan_.training.steps < state.step) {
+        return bad_input("the run has done {} steps already, more than training.steps {}; set it to {} or more",
+                         state.step, plan_.training.steps, state.step);
+    }
+    if (state.weights != 0 && inputs_.weights != 0 && state.weights != inputs_.weights) {
+        return bad_input(
+            "the weights in {} (model.weights) are not those that the adapter of this run was trained beside; set it to "
+            "the folder that holds them",
+            plan_.model.weights);
+    }
+    if (!state.data.known() || !inputs_.data.known()) return {};
+    return require_trained_on(state.data, inputs_.data, plan_.data.path, layout_.checkpoint(state.step).string());
 }
 
 Result<CheckpointState> Checkpoints::load(std::int64_t step) {
     const std::filesystem::path checkpoint = layout_.checkpoint(step);
     PLIMSOLL_TRY(auto contents, read_checkpoint(checkpoint, plan_));
+    PLIMSOLL_CHECK(require_goes_on(contents.state));
     const TrainedState state{contents.optimizer_steps, std::move(contents.weights), std::move(contents.optimizer)};
     const std::string weights_file = (checkpoint / (adapts(plan_) ? adapter_file : model_file)).string();
     PLIMSOLL_CHECK(model_.load(state, weights_file));
@@ -59,7 +82,12 @@ Result<void> Checkpoints::save(const CheckpointState& state) {
     newest_ = state.step;
     const auto start = std::chrono::steady_clock::now();
     PLIMSOLL_TRY(auto trained, model_.state());
-    const CheckpointContents contents{state, trained.optimizer_steps, std::move(trained.weights),
+    CheckpointState whole = state;
+    whole.data = inputs_.data;
+    whole.weights = inputs_.weights;
+    whole.planned_steps = plan_.training.steps;
+    reporter_.declare_series_again();
+    const CheckpointContents contents{std::move(whole), trained.optimizer_steps, std::move(trained.weights),
                                       std::move(trained.optimizer)};
     return ranks_.on_first_rank("write the checkpoint", [&]() -> Result<void> {
         PLIMSOLL_TRY(const auto path,

@@ -22,6 +22,7 @@ public:
     static Result<Recorder> open(const std::filesystem::path& run, int rank);
 
     Result<void> points(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
+    void declare_again() { writer_.declare_again(); }
     Result<void> event(std::int64_t step, EventKind kind, const std::string& sentence, Json details = Json::object());
 
 private:

@@ -27,6 +27,9 @@ public:
     /// An event of the whole run: rank 0 records it and prints its sentence.
     Result<void> tell(std::int64_t step, EventKind kind, const std::string& sentence, Json details = Json::object());
 
+    /// In this rank's record, with what is recorded next: a damaged declaration is mended by it.
+    void declare_series_again() { recorder_.declare_again(); }
+
     /// A step's figures: this rank's own, and on rank 0 the run's, with a line in the log now and then. `noise_scale`:
     /// where this step measured it.
     Result<void> record(const StepRecord& step, std::optional<double> noise_scale);

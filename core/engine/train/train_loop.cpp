@@ -10,7 +10,7 @@ namespace plimsoll::engine {
 
 TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
                      const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator,
-                     torch::Device device)
+                     torch::Device device, const RunInputs& inputs)
     : plan_(plan),
       corpus_(corpus),
       mesh_(mesh),
@@ -40,6 +40,7 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
                 .noise = noise_,
                 .accelerator = accelerator,
                 .stop = options.stop}) {
+    checkpoints_.of_inputs(inputs);
     if (!faults_.any()) return;
     model_.context().probe->look = [this](std::int32_t layer, const torch::Tensor& output) {
         return faults_.spoil(layer, output);
@@ -49,19 +50,22 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
 Result<void> TrainLoop::restore() {
     PLIMSOLL_CHECK(trained_.place());
     PLIMSOLL_TRY(const auto choice, checkpoints_.choose());
+    if (choice.all_damaged) return tl::unexpected(checkpoints_.no_whole_one(choice));
+    std::int64_t planned_steps = 0;
     if (choice.step) {
         PLIMSOLL_TRY(const auto loaded, checkpoints_.load(*choice.step));
         position_ = response_.restore(loaded);
+        planned_steps = loaded.planned_steps;
     } else {
         PLIMSOLL_CHECK(trained_.begin());
     }
-    PLIMSOLL_CHECK(announce(choice.step, choice.damaged));
+    PLIMSOLL_CHECK(announce(choice, planned_steps));
     // A rollback needs somewhere to go.
     return response_.rolls_back() && !choice.step ? save() : Result<void>();
 }
 
-Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const std::vector<std::string>& damaged) {
-    for (const std::string& each : damaged) {
+Result<void> TrainLoop::announce(const Checkpoints::Choice& choice, std::int64_t planned_steps) {
+    for (const std::string& each : choice.damaged) {
         PLIMSOLL_CHECK(reporter_.tell(position_.updates, EventKind::Damaged,
                                       fmt::format("A damaged checkpoint was passed over: {}", each)));
     }
@@ -72,14 +76,14 @@ Result<void> TrainLoop::announce(std::optional<std::int64_t> resumed_from, const
          .device_for_person = accelerator_ != nullptr ? accelerator_->describe(device.index()) : "CPU",
          .buckets = model_.parameters().bucket_count(),
          .world_size = mesh_.world().world_size(),
-         .resumed_from = resumed_from,
+         .resumed_from = choice.step,
+         .planned_steps = planned_steps,
          .position = position_});
 }
 
 Result<TrainOutcome> TrainLoop::run() {
     while (position_.updates < plan_.training.steps) {
         PLIMSOLL_TRY(const auto done, watched_step());
-        last_loss_ = done.loss;
         PLIMSOLL_CHECK(record(done));
         PLIMSOLL_TRY(position_, response_.respond(done, position_after(done, plan_)));
         bool stops = done.stop || (done.long_step && ranks_.stop_asked());
@@ -105,8 +109,10 @@ Result<TrainOutcome> TrainLoop::finish() {
     PLIMSOLL_CHECK(noise_.tell(reporter_, updates));
     PLIMSOLL_CHECK(range_test_.tell(reporter_, updates));
     PLIMSOLL_CHECK(save());
-    PLIMSOLL_CHECK(reporter_.tell(updates, EventKind::End,
-                                  fmt::format("Finished {} steps; the last loss was {:.3f}.", updates, last_loss_)));
+    const auto loss = response_.last_loss();
+    PLIMSOLL_CHECK(reporter_.tell(
+        updates, EventKind::End,
+        fmt::format("Finished {} steps{}.", updates, loss ? fmt::format("; the last loss was {:.3f}", *loss) : "")));
     return TrainOutcome::Finished;
 }
 

@@ -27,7 +27,8 @@ class TrainLoop {
 public:
     /// What it works with has to outlive it. `accelerator` is null on CPUs.
     TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
-              const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator, torch::Device device);
+              const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator, torch::Device device,
+              const RunInputs& inputs);
 
     /// Same weights everywhere, then the newest checkpoint that rank 0 finds, if there is one.
     Result<void> restore();
@@ -39,7 +40,8 @@ private:
     Result<void> record(const StepRecord& step);
     /// Validation, sample and checkpoint, as often as the plan wants them. True where one was due.
     Result<bool> periodic();
-    Result<void> announce(std::optional<std::int64_t> resumed_from, const std::vector<std::string>& damaged);
+    /// `planned_steps`: of the run when the checkpoint was made; 0: not known.
+    Result<void> announce(const Checkpoints::Choice& choice, std::int64_t planned_steps);
     Result<void> save() { return checkpoints_.save(response_.state(position_)); }
     Result<TrainOutcome> stop();
     Result<TrainOutcome> finish();
@@ -63,7 +65,6 @@ private:
     Stepper stepper_;
     RunPosition position_;
     std::int64_t steps_taken_ = 0;  ///< by this process
-    double last_loss_ = 0;
 };
 
 }  // namespace plimsoll::engine

@@ -6,6 +6,7 @@
 
 #include "core/engine/ranks/accelerator.h"
 #include "core/engine/ranks/same_plan.h"
+#include "core/engine/train/run_inputs.h"
 #include "core/engine/train/train_loop.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/plan_io.h"
@@ -67,12 +68,18 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     const torch::Device device = accelerator == nullptr
                                      ? torch::Device(torch::kCPU)
                                      : torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(info.local_rank));
-    PLIMSOLL_TRY(const auto corpus, load_corpus(plan.data));
+    // Should it fail, the other ranks are told before this one ends.
+    const auto corpus = load_corpus(plan.data);
     PLIMSOLL_TRY(const auto schedule, plan_schedule(plan));
     PLIMSOLL_TRY(auto collectives, make_collectives(info, options.timeout, accelerator));
     if (auto same = require_same_plan(plan, *collectives); !same) {
         static_cast<void>(collectives.release());
         return tl::unexpected(same.error());
+    }
+    const auto inputs = agree_on_inputs(corpus, plan, *collectives);
+    if (!inputs) {
+        static_cast<void>(collectives.release());
+        return tl::unexpected(inputs.error());
     }
     auto mesh = Mesh::make(plan, *collectives);
     if (!mesh) {
@@ -83,7 +90,8 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     std::unique_ptr<TrainLoop> loop;
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            loop = std::make_unique<TrainLoop>(plan, options, corpus, **mesh, schedule, recorder, accelerator, device);
+            loop = std::make_unique<TrainLoop>(plan, options, *corpus, **mesh, schedule, recorder, accelerator, device,
+                                               *inputs);
             PLIMSOLL_CHECK(loop->restore());
             return loop->run();
         } catch (const std::exception& error) {

@@ -159,6 +159,11 @@ Json scheduler(const Plan& plan, const DeepSpeedRelease& release, Notes& notes) 
             "The learning rate's multiples of embeddings, head, biases and norms are left out: DeepSpeed's file has one "
             "rate; pass parameter groups.");
     }
+    if (plan.lr.extension != LrExtension::Stretch) {
+        notes.push_back(
+            "lr.extension is not in DeepSpeed's file: its schedule spans all steps. For the rates behind "
+            "lr.extended_from give deepspeed.initialize a scheduler of your own.");
+    }
     const std::string_view name = name_of(plan.lr.kind);
     if (name.starts_with("deepspeed/")) return own(plan, release, notes);
     Json json = nearest(plan, release, notes);

@@ -35,6 +35,8 @@ void note_rest(const Plan& plan, std::string_view who, Notes& notes) {
     const Optimizer& optimizer = plan.optimizer;
     note(optimizer.embedding_lr != 1 || optimizer.head_lr != 1 || optimizer.vector_lr != 1,
          "optimizer.embedding_lr, head_lr and vector_lr", "pass parameter groups");
+    note(plan.lr.extension != LrExtension::Stretch, "lr.extension",
+         "its schedule spans all steps; give the rates behind lr.extended_from by a scheduler of your own");
     note(plan.training.all_reduce_group > 0, "training.all_reduce_group", "NCCL chooses how an all-reduce runs");
     note(!plan.layout.schedule_file.empty(), "layout.schedule_file", "it follows no list of operations");
 }

@@ -107,12 +107,22 @@ void check_curves(Problems& problems, const LrSchedule& lr) {
     }
 }
 
+void check_extension(Problems& problems, const LrSchedule& lr, std::int64_t steps) {
+    if (lr.extension == LrExtension::Stretch || (lr.extended_from > 0 && lr.extended_from < steps)) return;
+    problems.add(
+        "lr.extended_from",
+        "lr.extension {} needs the steps that the run had before some were added, and lr.extended_from is {} of "
+        "{} (training.steps); resume with --steps and --extend, which set it, or set lr.extension to stretch",
+        name_of(lr.extension), lr.extended_from, steps);
+}
+
 }  // namespace
 
 void check_control(Problems& problems, const Plan& plan) {
     check_loss_scale(problems, plan.numerics);
     check_parts(problems, plan);
     check_curves(problems, plan.lr);
+    check_extension(problems, plan.lr, plan.training.steps);
 }
 
 }  // namespace plimsoll

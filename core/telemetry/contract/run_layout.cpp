@@ -39,6 +39,8 @@ fs::path RunLayout::store_log() const { return logs() / fmt::format("store{}", l
 
 fs::path RunLayout::checkpoint(std::int64_t step) const { return checkpoints() / checkpoint_name(step); }
 
+fs::path RunLayout::old_checkpoints(int number) const { return run_ / fmt::format("checkpoints.{}", number); }
+
 fs::path RunLayout::left_checkpoint(std::int64_t step) const {
     return checkpoints() / fmt::format("{}{}", left_prefix, checkpoint_name(step));
 }

@@ -10,6 +10,7 @@
 //   logs/rank-R.log, logs/supervisor.log, logs/store.log
 //   checkpoints/step-00000100/    (its files: core/checkpoint/checkpoint_state.h)
 //   checkpoints/left-step-00000100/    of a branch that a rollback left: never taken up again
+//   checkpoints.1/     those of a run that began again at step 0: never taken up again
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,7 @@ public:
 
     std::filesystem::path checkpoints() const { return run_ / "checkpoints"; }
     std::filesystem::path checkpoint(std::int64_t step) const;
+    std::filesystem::path old_checkpoints(int number) const;  ///< from 1
     std::filesystem::path left_checkpoint(std::int64_t step) const;
 
 private:

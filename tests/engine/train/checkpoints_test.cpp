@@ -99,6 +99,82 @@ TEST_F(RunCheckpoints, ATornOneIsPassedOverAndNamed) {
     EXPECT_EQ(FakeRun(folder.path(), plan).choice.step, 12) << "the torn one of that step is replaced";
 }
 
+TEST_F(RunCheckpoints, AllDamagedIsToldApartFromNone) {
+    train({3, 6});
+    for (const char* name : {"step-00000003", "step-00000006"}) {
+        put_contents(file(name, "model.safetensors"), "torn");
+    }
+    FakeRun again(folder.path(), plan);
+    EXPECT_EQ(again.choice.step, std::nullopt);
+    EXPECT_TRUE(again.choice.all_damaged);
+    const Error error = again.checkpoints.no_whole_one(again.choice);
+    EXPECT_EQ(error.kind, Error::Kind::BadInput);
+    EXPECT_THAT(error.message, HasSubstr("is whole (step-00000006: "));
+    EXPECT_THAT(error.message, HasSubstr("; step-00000003: "));
+    EXPECT_THAT(error.message, HasSubstr("--from-scratch --run " + folder.path().string() + "`"));
+    EXPECT_FALSE(FakeRun(TempFolder().path(), plan).choice.all_damaged);
+}
+
+TEST_F(RunCheckpoints, OneOfOtherInputsIsRefused) {
+    const RunInputs inputs{{1000, 17, 18}, 19};
+    {
+        FakeRun run(folder.path(), plan);
+        run.checkpoints.of_inputs(inputs);
+        run.go_to(3);
+        run.save();
+    }
+    const auto refusal = [&](const RunInputs& now) -> std::string {
+        FakeRun run(folder.path(), plan);
+        run.checkpoints.of_inputs(now);
+        const auto loaded = run.checkpoints.load(3);
+        return loaded ? "" : loaded.error().message;
+    };
+    EXPECT_EQ(refusal(inputs), "");
+    EXPECT_THAT(refusal({{1000, 71, 18}, 19}), HasSubstr("is not the text that the run was trained on"));
+    EXPECT_THAT(refusal({{1000, 17, 81}, 19}), HasSubstr("in another order"));
+    EXPECT_THAT(refusal({{1000, 17, 18}, 91}), HasSubstr("trained beside"));
+}
+
+TEST_F(RunCheckpoints, OneBehindTheLastStepIsRefused) {
+    train({3});
+    Plan shorter = plan;
+    shorter.training.steps = 2;
+    TempFolder elsewhere;
+    FakeRun run(elsewhere.path(), shorter);
+    fs::copy(checkpoints(), RunLayout(elsewhere.path()).checkpoints(), fs::copy_options::recursive);
+    const auto loaded = run.checkpoints.load(3);
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().message, HasSubstr("the run has done 3 steps already, more than training.steps 2"));
+}
+
+TEST_F(RunCheckpoints, TheLastLossComesBack) {
+    train({3});
+    FakeRun again(folder.path(), plan);
+    EXPECT_EQ(again.response.last_loss(), 2) << "of step 3";
+    again.good();
+    EXPECT_EQ(again.response.last_loss(), 2.2);
+}
+
+TEST_F(RunCheckpoints, EachDeclaresTheSeriesAgain) {
+    FakeRun run(folder.path(), plan);
+    const auto declarations = [&] {
+        std::size_t count = 0;
+        const std::string bytes = contents_of(RunLayout(folder.path()).record(0));
+        for (std::size_t at = bytes.find("grad_norm"); at != std::string::npos; at = bytes.find("grad_norm", at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    const auto record = [&] { ASSERT_TRUE(run.reporter.record(run.good(), std::nullopt)); };
+    record();
+    record();
+    const std::size_t first = declarations();
+    ASSERT_GT(first, 0U);
+    run.save();
+    record();
+    EXPECT_EQ(declarations(), 2 * first);
+}
+
 TEST_F(RunCheckpoints, WhatACrashLeftBehindIsNoCheckpointAndIsCleared) {
     train({3});
     fs::copy(checkpoints() / "step-00000003", checkpoints() / ".step-00000006.new");

@@ -124,12 +124,16 @@ private:
     std::filesystem::path folder_;
     Recorder recorder_;
     std::unique_ptr<Mesh> mesh_ = Mesh::alone();
-    Reporter reporter_{plan, *mesh_, recorder_, nullptr};
+
+public:
+    Reporter reporter{plan, *mesh_, recorder_, nullptr};
+
+private:
     RankAgreement ranks_{mesh_->world(), torch::Device(torch::kCPU), nullptr};
 
 public:
-    Checkpoints checkpoints{plan, folder_, model, ranks_, reporter_};
-    AnomalyResponse response{plan, checkpoints, reporter_,
+    Checkpoints checkpoints{plan, folder_, model, ranks_, reporter};
+    AnomalyResponse response{plan, checkpoints, reporter,
                              [this](const StepRecord&) -> Result<std::optional<BadNumbers>> {
                                  ++looked_for_bad;
                                  return bad;

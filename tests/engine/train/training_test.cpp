@@ -7,6 +7,7 @@
 #include <csignal>
 #include <functional>
 
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_harness.h"
@@ -335,6 +336,82 @@ TEST_F(Training, RecordsWhatTheStudioShows) {
               2 * 256 * 32 + 2 * (2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 64 + 2 * 32) + 32);
     EXPECT_EQ(start.details.at("world_size"), 2);
     EXPECT_EQ(start.details.at("corpus"), "corpus.txt");
+}
+
+TEST_F(Training, RanksWithOtherTextsAreToldOnEveryRank) {
+    // The same plan on machines whose bundled corpus differs in one byte.
+    Plan shared = split(plan("llama-tiny"), 2, 1);
+    shared.data.path = "bible-kjv";
+    const std::string text = bytes_of(corpus_);
+    std::vector<std::filesystem::path> folders;
+    for (const int machine : {0, 1}) {
+        folders.push_back(folder_.path() / fmt::format("machine-{}", machine));
+        std::filesystem::create_directories(folders.back());
+        std::string own = text;
+        own[own.size() / 2] = static_cast<char>(own[own.size() / 2] ^ machine);
+        ASSERT_TRUE(write_file_atomic(folders.back() / "bible-kjv.txt", own));
+    }
+    const auto refused = [&](const std::string& name, const std::filesystem::path& second) {
+        write_plan(run(name), shared);
+        Ranks ranks(run(name), 2, {},
+                    {{{"PLIMSOLL_CORPUS", folders[0].string()}}, {{"PLIMSOLL_CORPUS", second.string()}}});
+        EXPECT_THAT(ranks.wait(), ::testing::ElementsAre(2, 2));
+        return std::vector{ranks.rank(0).last_line(), ranks.rank(1).last_line()};
+    };
+    for (const std::string& line : refused("other", folders[1])) {
+        EXPECT_THAT(line, HasSubstr("rank 1 has read another text than rank 0: 8,19"));
+        EXPECT_THAT(line, HasSubstr("on rank 0; put the same text on every machine"));
+    }
+    const auto missing = refused("missing", folder_.path());
+    EXPECT_THAT(missing[0], HasSubstr("rank 1 could not read what the run trains on"));
+    EXPECT_THAT(missing[1], HasSubstr("which holds no bible-kjv.txt"));
+}
+
+TEST_F(Training, ATextReplacedBeforeAResumeIsNoticed) {
+    Plan shared = split(plan("llama-tiny"), 2, 1);
+    shared.training.checkpoint_every = 3;
+    train(run("run"), shared);
+    std::string text = bytes_of(corpus_);
+    text[text.size() / 2] ^= 1;
+    ASSERT_TRUE(write_file_atomic(corpus_, text));
+    shared.training.steps = 9;
+    write_plan(run("run"), shared);
+    Ranks ranks(run("run"), 2);
+    EXPECT_THAT(ranks.wait(), ::testing::ElementsAre(2, 2));
+    for (const int rank : {0, 1}) {
+        EXPECT_THAT(ranks.rank(rank).last_line(), HasSubstr("is not the text that the run was trained on"));
+    }
+}
+
+TEST_F(Training, AFinishedRunSaysItsLastLossAgain) {
+    const Plan once = split(plan("llama-tiny"), 2, 1);
+    train(run("run"), once);
+    train(run("run"), once);
+    const auto ends = events_of(recorded(run("run")), EventKind::End);
+    ASSERT_EQ(ends.size(), 2U);
+    EXPECT_EQ(ends[1].sentence, ends[0].sentence);
+    EXPECT_EQ(ends[1].sentence, fmt::format("Finished 6 steps; the last loss was {:.3f}.",
+                                            values(recorded(run("run")), series::loss)[5]));
+}
+
+TEST_F(Training, ARunWithoutAWholeCheckpointIsNoFreshOne) {
+    const Plan once = split(plan("llama-tiny"), 2, 1);
+    train(run("run"), once);
+    ASSERT_TRUE(write_file_atomic(checkpoint(run("run"), 6) / "model.safetensors", "torn"));
+    Ranks ranks(run("run"), 2);
+    EXPECT_THAT(ranks.wait(), ::testing::ElementsAre(2, 2));
+    for (const int rank : {0, 1}) EXPECT_THAT(ranks.rank(rank).last_line(), HasSubstr("--from-scratch"));
+}
+
+TEST_F(Training, AddedStepsThatMakeTheRateJumpAreTold) {
+    Plan once = split(plan("llama-tiny"), 1, 1);
+    train(run("run"), once);
+    once.training.steps = 12;
+    train(run("run"), once);
+    const auto resumed = events_of(recorded(run("run")), EventKind::Resume);
+    ASSERT_EQ(resumed.size(), 1U);
+    EXPECT_THAT(resumed[0].sentence, HasSubstr("The learning rate jumps from 0.0001 to "));
+    EXPECT_THAT(resumed[0].sentence, HasSubstr("since the run has 12 steps now and had 6"));
 }
 
 TEST_F(Training, ClipsTheGlobalNormOnce) {

@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 
 #include "core/plan/plan_schema.h"
+#include "tests/support/changed_field.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {
@@ -72,6 +73,28 @@ TEST(PlanModel, TypingInOneFieldIsOneStep) {
     EXPECT_EQ(model.plan().training.steps, 300);
     model.undoStack()->redo();
     EXPECT_EQ(model.plan().training.steps, 120);
+}
+
+TEST(PlanModel, EveryFieldCanBeTypedAndUndone) {
+    PlanModel model;
+    ASSERT_TRUE(model.open(QStringLiteral("cpu-demo")));
+    const int opened = model.undoStack()->count();
+    const Plan before = model.plan();
+    for (const FieldInfo& field : plan_fields()) {
+        SCOPED_TRACE(field.key);
+        const QString key = QString::fromStdString(field.key);
+        Plan changed = before;
+        FieldChanger changer(field.key);
+        visit_fields(changer, changed);
+        model.setText(key, QString::fromStdString(changer.value));
+        model.endEdit();
+        EXPECT_FALSE(model.holdsUnreadable(key));
+        EXPECT_EQ(model.text(key).toStdString(), changer.value);
+        EXPECT_FALSE(model.plan() == before);
+        ASSERT_EQ(model.undoStack()->count(), opened + 1);
+        model.undoStack()->undo();
+        EXPECT_TRUE(model.plan() == before);
+    }
 }
 
 TEST(PlanModel, TypingBackToTheOldValueLeavesNothingToUndo) {

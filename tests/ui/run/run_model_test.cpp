@@ -8,9 +8,11 @@
 #include <limits>
 #include <QSignalSpy>
 
+#include "core/plan/plan_io.h"
 #include "core/run/run_lock.h"
 #include "tests/support/synthetic_run.h"
 #include "ui/common/value_format.h"
+#include "ui/memory/measured_memory.h"
 #include "ui/run/event_list_model.h"
 #include "ui/run/run_figures.h"
 #include "ui/run/run_list_model.h"
@@ -322,6 +324,68 @@ TEST(RunWords, AStopIsToldInWords) {
     EXPECT_EQ(
         waitWords(wait),
         QStringLiteral("Stopping: the checkpoint of step 13 is being saved, %1.").arg(partOf(210 * MiB, 341 * MiB)));
+}
+
+TEST(RunModel, TimeDownDoesNotCountForTheTimeLeft) {
+    const RunStore store;
+    const RunFolder run = store.add("resumed", 2, 100);
+    setState(run, RunStatus::Running);
+    const auto start = [](EventKind kind, double time) {
+        Event event;
+        event.time = time;
+        event.kind = kind;
+        return event;
+    };
+    // record() writes one step a second from 1e9 on; the run was down for a quarter of an hour behind step 20.
+    recordEvent(run, start(EventKind::Start, 1e9));
+    record(run, series::loss, 1, 21, [](auto) { return 1.0; });
+    recordEvent(run, start(EventKind::Resume, 1e9 + 920));
+    {
+        TelemetryWriter writer = *TelemetryWriter::open(run.telemetry_path(0));
+        for (std::uint64_t step = 21; step <= 40; ++step)
+            ASSERT_TRUE(writer.points(step, 1e9 + 900 + static_cast<double>(step), {{series::loss, 1.0}}));
+    }
+    const auto lock = RunLock::take(run.lock_path());
+    RunModel model;
+    open(model, run);
+    ASSERT_TRUE(waitFor([&] { return model.isLive(); }));
+    EXPECT_NEAR(model.secondsLeft(), 60, 1e-6);
+}
+
+TEST(RunModel, MemoryOfAnEarlierLayoutIsNotComparedWithThePlan) {
+    const RunStore store;
+    const RunFolder run = store.add("moved", 1);
+    const auto start = [](EventKind kind, double time) {
+        Event event;
+        event.time = time;
+        event.kind = kind;
+        return event;
+    };
+    const auto kilobytes = [](double count) { return [count](auto) { return count * 1024; }; };
+    recordEvent(run, start(EventKind::Start, 1e9));
+    record(run, series::memory_peak, 1, 10, kilobytes(900));
+    record(run, series::memory_peak, 1, 10, kilobytes(800), 1);
+    recordEvent(run, start(EventKind::Resume, 1e9 + 9.5));
+    record(run, series::memory_peak, 10, 20, kilobytes(300));
+    RunModel model;
+    open(model, run);
+    EXPECT_TRUE(memoryWords(model).startsWith(QStringLiteral("300"))) << memoryWords(model).toStdString();
+    const auto measured = measuredMemory(model);
+    ASSERT_TRUE(measured);
+    EXPECT_EQ(measured->measured, 300 * 1024);
+    EXPECT_EQ(measured->rank, 0);
+}
+
+TEST(RunModel, ThePlanOfARunThatIsResumedWithAnotherIsReadAgain) {
+    const RunStore store;
+    const RunFolder run = store.add("longer", 2, 100);
+    RunModel model;
+    open(model, run);
+    ASSERT_TRUE(waitFor([&] { return model.totalSteps() == 100; }));
+    Plan longer = *model.plan();
+    longer.training.steps = 123;
+    ASSERT_TRUE(save_plan(run.plan_path(), longer));
+    EXPECT_TRUE(waitFor([&] { return model.totalSteps() == 123; }));
 }
 
 TEST(RunModel, NewestRunPrefersTheLiveOne) {
