@@ -43,6 +43,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv, int at =
         }
         if (!command->get_group().empty()) names.push_back(command->get_name());
     }
+    if (missing && app.get_require_subcommand_min() == 0) return "";  // the command says what else it takes
     if (missing) return fmt::format("plimsoll {}needs one of {}", parent, fmt::join(names, ", "));
     return fmt::format("there is no command \"{}{}\"{}; the commands are {}", parent, word, did_you_mean(word, names),
                        fmt::join(names, ", "));

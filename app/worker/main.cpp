@@ -58,8 +58,6 @@ void on_stop_signal(int) { stop_requested = true; }
     auto info = RankInfo::from_environment();
     if (!info) fail(0, info.error());
     plimsoll::worker::install_last_words(info->rank);
-    // A run that torchrun or Slurm starts has met no supervisor that looks.
-    if (const auto own = plimsoll::check_own_files(plimsoll::RunLayout(run)); !own) fail(info->rank, own.error());
     if (info->world_size > 1) {
         auto secret = plimsoll::engine::run_secret(plimsoll::RunLayout(run).secret(), info->rank, timeout);
         if (!secret) fail(info->rank, secret.error());
@@ -71,6 +69,8 @@ void on_stop_signal(int) { stop_requested = true; }
 
     const auto loaded = plimsoll::load_plan(plimsoll::RunLayout(run).plan());
     if (!loaded) fail(info->rank, loaded.error());
+    // A run that torchrun or Slurm starts has met no supervisor that looks.
+    if (const auto own = plimsoll::check_own_files(plimsoll::RunLayout(run)); !own) fail(info->rank, own.error());
     plimsoll::engine::TrainerOptions options;
     options.run = run;
     options.stop = &stop_requested;

@@ -209,7 +209,7 @@ constexpr MemorySetting settings[] = {
      [](const Plan& p) { return half(p) && p.numerics.weights == WeightCopies::Autocast; },
      counted,
      {"autocast is not in Megatron-LM: fp32 masters beside weights in the dtype are counted", masters},
-     counted,
+     {"autocast and masters are one in torchtitan: fp32 shards, gathered in the dtype, are counted"},
      counted},
     {"numerics.weights",
      pure,
@@ -229,6 +229,12 @@ constexpr MemorySetting settings[] = {
      counted,
      {"is not in torchtitan: moments have the dtype of the weights, as is counted", states_as_weights},
      {"is not in the Trainer: moments have the dtype of the weights, as is counted", states_as_weights}},
+    {"optimizer.state_dtype",
+     [](const Plan& p) { return moments_in_bf16(p) && p.layout.offload_optimizer != Offload::None; },
+     counted,
+     {"bf16 acts in host memory, where the moments are"},
+     counted,
+     counted},
     {"optimizer.state_dtype",
      [](const Plan& p) {
          return moments_in_bf16(p) && (p.layout.zero_stage == 0 || p.optimizer.kind != OptimizerKind::AdamW);

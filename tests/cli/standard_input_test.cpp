@@ -45,7 +45,7 @@ TEST_F(StandardInputTest, IsNamedInSentences) {
     EXPECT_EQ(broken.code, 2);
     EXPECT_THAT(broken.err, HasSubstr("standard input, line 1"));
     EXPECT_THAT(broken.err, ::testing::Not(HasSubstr("/proc")));
-    EXPECT_EQ(piped("", "lint -").code, 2) << "nothing came";
+    EXPECT_EQ(piped("", "estimate -").code, 2) << "nothing came";
 }
 
 TEST_F(StandardInputTest, IsNotTakenForTheNameOfAnOutput) {

@@ -256,6 +256,7 @@ std::string on_ranks(int world_size, Seconds timeout, const std::function<void(C
         threads.emplace_back([&, rank] {
             RankInfo info;
             info.secret = "of this test";
+            info.own_process = false;
             info.rank = info.local_rank = rank;
             info.world_size = world_size;
             info.master_port = store.port();

@@ -54,8 +54,8 @@ TEST(EstimateUnder, PrecisionRecipesKeepWhatTheFrameworkKeeps) {
     EXPECT_EQ(bytes(Framework::TorchTitan, {"numerics.weights=autocast"}), 16);
     EXPECT_EQ(bytes(Framework::DeepSpeed, {"numerics.weights=autocast"}), 16);
     // Megatron-LM has masters in any case; its precision-aware optimizer keeps moments in bf16.
-    EXPECT_EQ(bytes(Framework::Megatron, {"layout.zero_stage=1", narrow}), 2 + 4 + 4 + 4);
-    EXPECT_EQ(bytes(Framework::Megatron, {pure}), 2 + 4 + 4 + 8);
+    EXPECT_EQ(bytes(Framework::Megatron, {"layout.zero_stage=1", narrow}), 2 + 2 + 4 + 4);
+    EXPECT_EQ(bytes(Framework::Megatron, {pure}), 2 + 2 + 4 + 8);
 }
 
 TEST(EstimateUnder, DeepSpeedHasItsBuckets) {

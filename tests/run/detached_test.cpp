@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "core/run/detached.h"
+#include "tests/support/file_without_room.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {
@@ -77,7 +78,7 @@ TEST_F(DetachedTest, LogThatCannotBeMadeIsNamed) {
 TEST_F(DetachedTest, LogWithoutRoomEndsNothing) {
     ranks_do("exit 1 the reactor is on fire");
     const RunFolder run = make_run();
-    std::filesystem::create_symlink("/dev/full", run.log_path(supervisor_rank));
+    make_file_without_room(run.log_path(supervisor_rank));
     ASSERT_TRUE(start_detached(run, program));
     ASSERT_TRUE(eventually([&] { return run.state()->status == RunStatus::Failed; })) << run.state()->reason;
     EXPECT_THAT(run.state()->reason, HasSubstr("the reactor is on fire"));

@@ -11,6 +11,7 @@
 #include "core/run/run_lock.h"
 #include "core/telemetry/reader.h"
 #include "core/telemetry/writer.h"
+#include "tests/support/file_without_room.h"
 #include "tests/support/run_fixture.h"
 
 namespace plimsoll {
@@ -197,8 +198,8 @@ TEST_F(SupervisorTest, LastWordsAreHeardThoughTheLogHasNoRoom) {
     ranks_do("train");
     rank_does(1, "tells 2 plimsoll-worker: rank 1: cannot write model.safetensors: No space left on device");
     const RunFolder run = make_run();
-    std::filesystem::create_symlink("/dev/full", run.log_path(1));
-    std::filesystem::create_symlink("/dev/full", run.log_path(0));
+    make_file_without_room(run.log_path(1));
+    make_file_without_room(run.log_path(0));
     const RunState state = supervised(run);
     EXPECT_EQ(state.status, RunStatus::Failed);
     EXPECT_THAT(state.reason, AllOf(HasSubstr("rank 1 ended with exit code 2; its last words: plimsoll-worker: rank 1: "

@@ -86,10 +86,10 @@ private:
         try {
             came = work_->wait(as_good_as_ever);
         } catch (...) {
-            watch->over = true;
+            watch->end();
             throw;
         }
-        watch->over = true;
+        watch->end();
         if (came) return {};
         return silent_peer(call_, board_, "timed out in Gloo");
     }
@@ -300,7 +300,7 @@ Result<std::unique_ptr<Collectives>> make_collectives(const RankInfo& info, Seco
     meeting->address = std::move(address);
     meeting->timeout = timeout;
     meeting->accelerator = accelerator;
-    meeting->board = std::make_unique<WaitBoard>(board_store, info.rank, info.world_size, timeout);
+    meeting->board = std::make_unique<WaitBoard>(board_store, info.rank, info.world_size, timeout, info.own_process);
     return Group::connect(meeting, meeting->store, info.rank, info.world_size, "");
 }
 

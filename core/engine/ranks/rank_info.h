@@ -20,6 +20,8 @@ struct RankInfo {
     int attempt = 0;
     /// TORCHELASTIC_USE_AGENT_STORE=False: nobody serves the store, so rank 0 has to.
     bool rank0_serves_store = false;
+    /// False where the ranks are threads of one process, whose processor time tells nothing of one of them.
+    bool own_process = true;
     /// Known to the ranks of this run alone (run_secret.h).
     std::string secret;
     static Result<RankInfo> from_environment();

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <thread>
@@ -54,8 +55,11 @@ Result<void> make_secret(const fs::path& file) {
     if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return fail(errno);
     if (fd.close() != 0) return fail(errno);
     // Another attempt's rank 0 may have been quicker: its secret stays.
-    if (::link(made.path.c_str(), file.c_str()) != 0 && errno != EEXIST) return fail(errno);
-    ::unlink(made.path.c_str());
+    int failure = ::renameat2(AT_FDCWD, made.path.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+    // File systems without the flag (NFS).
+    if (failure == EINVAL) failure = ::link(made.path.c_str(), file.c_str()) == 0 ? EEXIST : errno;
+    if (failure != 0 && failure != EEXIST) return fail(failure);
+    if (failure == EEXIST) ::unlink(made.path.c_str());
     return {};
 }
 

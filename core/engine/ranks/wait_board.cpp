@@ -33,10 +33,11 @@ std::string ranks_text(const std::vector<int>& ranks) {
 
 }  // namespace
 
-WaitBoard::WaitBoard(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size, Seconds timeout)
+WaitBoard::WaitBoard(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size, Seconds timeout, bool own_process)
     : store_(std::move(store)),
       rank_(rank),
       world_size_(world_size),
+      own_process_(own_process),
       pulse_every_(std::min(timeout / pulses_a_timeout, pulse_at_most_every)),
       look_every_(static_cast<std::int64_t>(1000 * std::clamp(pulse_every_, 0.01, look_every))),
       thread_([this] { look_around(); }) {}
@@ -102,11 +103,21 @@ void WaitBoard::tell_pulse() {
 }
 
 void WaitBoard::ask_deadlines(std::vector<std::shared_ptr<Watch>> watches) {
-    for (const auto& watch : watches) {
-        if (watch->over || watch->given_up || !watch->deadline.passed()) continue;
-        watch->given_up = true;
-        watch->give_up();
-    }
+    for (const auto& watch : watches) watch->ask();
+}
+
+void WaitBoard::Watch::end() {
+    const std::lock_guard lock(ending);
+    over = true;
+    give_up = nullptr;
+}
+
+void WaitBoard::Watch::ask() {
+    if (over || given_up || !deadline.passed()) return;
+    const std::lock_guard lock(ending);
+    if (over) return;
+    given_up = true;
+    give_up();
 }
 
 std::shared_ptr<WaitBoard::Watch> WaitBoard::watch(Patience patience, std::function<void()> give_up) {
@@ -137,7 +148,7 @@ Pulses WaitBoard::pulses() {
 }
 
 Patience patience_on(WaitBoard* board, Seconds limit) {
-    if (board == nullptr) return {limit, {}};
+    if (board == nullptr || !board->own_process()) return {limit, {}};
     return {limit, [board] { return board->pulses(); }};
 }
 

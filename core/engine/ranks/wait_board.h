@@ -24,8 +24,8 @@ namespace plimsoll::engine {
 class WaitBoard {
 public:
     /// The store must be a client of its own: a blocked one would silence the board. `timeout`: the shortest after which
-    /// a rank is given up.
-    WaitBoard(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size, Seconds timeout);
+    /// a rank is given up. Without `own_process` nothing is known of processor time, and silence alone counts.
+    WaitBoard(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size, Seconds timeout, bool own_process);
     ~WaitBoard();
     WaitBoard(const WaitBoard&) = delete;
     WaitBoard& operator=(const WaitBoard&) = delete;
@@ -38,6 +38,7 @@ public:
 
     /// Processor time of the other ranks, read from the store; empty when it is out of reach.
     Pulses pulses();
+    bool own_process() const { return own_process_; }
 
     /// A wait that another thread has to break off: while it lives, this board's thread asks the deadline, and calls
     /// `give_up` once it has passed.
@@ -47,6 +48,12 @@ public:
         std::function<void()> give_up;
         std::atomic<bool> over{false};      ///< the wait has ended by itself
         std::atomic<bool> given_up{false};  ///< the deadline has passed
+        std::mutex ending;                  ///< of the wait: not while `give_up` runs
+
+        /// The wait has ended. What `give_up` holds, a message's tensors, goes at once, not when the board looks next.
+        void end();
+        /// Gives up once the deadline has passed. For the board's thread.
+        void ask();
     };
     std::shared_ptr<Watch> watch(Patience patience, std::function<void()> give_up);
 
@@ -63,6 +70,7 @@ private:
 
     c10::intrusive_ptr<c10d::Store> store_;
     int rank_, world_size_;
+    bool own_process_;
     mutable std::mutex mutex_;
     std::condition_variable wake_;
     std::string waiting_;  ///< empty: for nothing

@@ -12,15 +12,19 @@ import sys
 OWN = re.compile(r"^(?:vtable for |typeinfo for |typeinfo name for |construction vtable for )?(?:gloo::|c10d::ProcessGroupGloo::GlooStore)")
 
 
+# Called by LibTorch's own inline functions, and found in its library by the whole signature: no layout is passed.
+CALLED = {"U gloo::Context::setTimeout(std::chrono::duration<long, std::ratio<1l, 1000l> >)"}
+
+
 def faults(symbols):
-    return [line for line in symbols if OWN.match(line.split(" ", 1)[-1].strip())]
+    return [line for line in symbols if line not in CALLED and OWN.match(line.split(" ", 1)[-1].strip())]
 
 
 def main():
     if sys.argv[1:] == ["--self-test"]:
         bad = ["U gloo::Context::getDevice()", "V vtable for c10d::ProcessGroupGloo::GlooStore", "W gloo::rendezvous::Store::~Store()"]
         good = ["U c10d::ProcessGroupGloo::createDeviceForInterface(std::string const&, bool)",
-                "W std::vector<std::shared_ptr<gloo::transport::Device> >::~vector()"]
+                "W std::vector<std::shared_ptr<gloo::transport::Device> >::~vector()", *CALLED]
         assert faults(bad) == bad and not faults(good)
         return 0
     lines = subprocess.run(["nm", "-C", "--format=bsd", sys.argv[1]], check=True,

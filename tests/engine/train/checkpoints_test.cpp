@@ -160,7 +160,8 @@ TEST_F(RunCheckpoints, EachDeclaresTheSeriesAgain) {
     const auto declarations = [&] {
         std::size_t count = 0;
         const std::string bytes = contents_of(RunLayout(folder.path()).record(0));
-        for (std::size_t at = bytes.find("grad_norm"); at != std::string::npos; at = bytes.find("grad_norm", at + 1)) {
+        for (std::size_t at = bytes.find(series::grad_norm); at != std::string::npos;
+             at = bytes.find(series::grad_norm, at + 1)) {
             ++count;
         }
         return count;
