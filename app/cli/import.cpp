@@ -37,7 +37,7 @@ struct ImportArguments {
 
 Result<int> write_plan(const ImportArguments& arguments, const Plan& plan) {
     if (arguments.output.empty()) {
-        say(to_json(plan).dump(2) + "\n");
+        say_json(to_json(plan));
         return 0;
     }
     std::error_code ignored;
@@ -146,7 +146,10 @@ Result<int> report_counts(const ImportArguments& arguments, const DtypeCounts& c
             return bad_input("{} is the config itself: name another file for the plan", arguments.output);
         if (auto written = write_plan_of(arguments, *model); !written) return written;
     }
-    say(arguments.json ? json.dump(2) + "\n" : report);
+    if (arguments.json)
+        say_json(json);
+    else
+        say(report);
     if (model) note(compared(counts, model->model));
     if (model && !wanted) {
         for (const std::string& each : model->notes()) note(each);

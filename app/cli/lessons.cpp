@@ -61,7 +61,10 @@ Result<int> list(bool json) {
         all.push_back({{"name", name}, {"title", lesson.title}, {"question", lesson.question}});
         text += fmt::format("{}  {}\n", fitted(name, 16), lesson.title);
     }
-    say(json ? all.dump(2) + "\n" : text);
+    if (json)
+        say_json(all);
+    else
+        say(text);
     return 0;
 }
 

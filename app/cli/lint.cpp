@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/cli/terminal/command.h"
+#include "app/cli/terminal/numbers.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -101,7 +102,7 @@ Result<int> defaults(const LintArguments& arguments, const DeepSpeedLaunch& laun
                         {"meaning", each.meaning},
                         {"known", each.known}});
     }
-    say(Json{{"release", launch.release}, {"differences", std::move(list)}}.dump(2) + "\n");
+    say_json({{"release", launch.release}, {"differences", std::move(list)}});
     return 0;
 }
 
@@ -122,7 +123,7 @@ Result<int> lint(const LintArguments& arguments) {
     if (arguments.defaults) return defaults(arguments, launch, text);
     PLIMSOLL_TRY(const auto found, lint_deepspeed(text, arguments.file, launch));
     if (arguments.json) {
-        say(to_json(found, launch).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        say_json(to_json(found, launch));
     } else {
         say(verdict(found, launch, arguments.file));
         show(found);
@@ -143,8 +144,9 @@ void add_lint(CLI::App& app, Work& work) {
     command->add_option("--sp", arguments->sp, "Sequence-parallel ranks")->type_name("N");
     command->add_option("--gpus-per-node", arguments->gpus_per_node, "For ZeRO++, pinned memory and elastic batches")
         ->type_name("N");
-    command->add_option("--parameters", arguments->parameters, "Of the model, for buckets and pinned memory")
-        ->type_name("N");
+    command->add_option("--parameters", arguments->parameters, "Of the model (7e9), for buckets and pinned memory")
+        ->type_name("N")
+        ->transform(count());
     command->add_option("--plan", arguments->plan, "Takes all of these from a plan or preset")->type_name("PLAN");
     command->add_option("--release", arguments->release, "DeepSpeed's release, 0.9.0 to 0.19.8 (default: the newest)")
         ->type_name("R");

@@ -6,6 +6,7 @@
 #include "app/cli/plan_choices.h"
 #include "app/cli/reports/plan_report.h"
 #include "app/cli/terminal/command.h"
+#include "app/cli/terminal/numbers.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/plan/gpu.h"
 #include "core/plan/plan_io.h"
@@ -119,7 +120,7 @@ Result<int> plan_model(const SearchArguments& arguments) {
     if (found && !arguments.output.empty())
         PLIMSOLL_CHECK(save_plan(arguments.output, plan_of(request, result.ranked.front())));
     if (arguments.json)
-        say(to_json(request, result).dump(2) + "\n");
+        say_json(to_json(request, result));
     else
         say(plan_report(request, result, arguments.show));
     if (found) return 0;
@@ -139,24 +140,23 @@ void add_plan(CLI::App& app, Work& work) {
     command->add_option("MODEL", a->model, "A model preset (llama-3-8b), a plan preset or a plan file")->required();
     command->add_option("--gpu", a->gpu,
                         "GPU by name (H100, \"A100 80GB\"); else the plan's (a model preset has an 80 GB one)");
-    command->add_option("--gpus", a->gpus, "GPUs in all; nodes of 8 unless --nodes says otherwise")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--nodes", a->nodes, "Nodes that the GPUs are dealt over")->check(CLI::PositiveNumber);
+    command->add_option("--gpus", a->gpus, "GPUs in all; nodes of 8 unless --nodes says otherwise")->transform(count());
+    command->add_option("--nodes", a->nodes, "Nodes that the GPUs are dealt over")->transform(count());
     command->add_option("--and", a->more, "Further GPUs of another kind: NAME:GPUS or NAME:GPUSxNODES");
     command->add_option("--internode-gbs", a->internode, "GB/s a GPU between nodes (400 Gb/s InfiniBand: 50)")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     command
         ->add_option("--global-batch", a->global_batch,
                      "Sequences a step; else the plan's, or for a model preset 128 or as many as GPUs")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--seq", a->sequence, "Tokens a sequence")->check(CLI::PositiveNumber);
+        ->transform(count());
+    command->add_option("--seq", a->sequence, "Tokens a sequence")->transform(count());
     command->add_option("--objective", a->objective, "What comes first")
         ->capture_default_str()
         ->check(CLI::IsMember(std::vector<std::string>(objective_names.begin(), objective_names.end())));
     command->add_flag("--fewer", a->fewer, "Also layouts on fewer GPUs (fewest-gpus and cost always look at them)");
     command->add_option("--tokens", a->tokens, "Budget of tokens: time, GPU-hours and price for it (1e12)")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--price", a->price, "Price of a GPU-hour")->check(CLI::PositiveNumber);
+        ->check(above_zero());
+    command->add_option("--price", a->price, "Price of a GPU-hour")->check(above_zero());
     command
         ->add_option("--framework", a->framework,
                      "Framework that trains it: its memory and what it cannot train decide what fits")

@@ -12,6 +12,7 @@
 #include "core/base/fd.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/telemetry/contract/event_kind.h"
 
 namespace plimsoll {
@@ -28,9 +29,9 @@ std::optional<Event> event_from(ByteReader& in) {
     if (!in.ok() || !json || !json->is_object()) return std::nullopt;
     for (auto& [key, value] : json->items()) {
         if (key == "kind" && value.is_string())
-            event.kind = RecordedKind::read(value.get<std::string>());
+            event.kind = RecordedKind::read(printable(value.get<std::string>()));
         else if (key == "sentence" && value.is_string())
-            event.sentence = value.get<std::string>();
+            event.sentence = printable_lines(value.get<std::string>());
         else
             event.details[key] = std::move(value);
     }
@@ -86,8 +87,9 @@ void TelemetryReader::take(std::string_view payload, TelemetryBatch& batch) {
 
 void TelemetryReader::take_series(ByteReader& in, TelemetryBatch& batch) {
     const std::uint16_t id = in.u16();
-    const std::string name(in.text(in.u16()));
-    const std::string unit(in.text(in.u16()));
+    // The file may be of others, and its names go to terminals, tables and labels.
+    const std::string name = printable(in.text(in.u16()));
+    const std::string unit = printable(in.text(in.u16()));
     if (!in.ok() || name.empty() || name.size() > max_series_name) return;
     names_[id] = name;
     units_[name] = batch.units[name] = unit;

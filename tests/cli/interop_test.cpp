@@ -110,6 +110,9 @@ TEST_F(InteropTest, LintEndsWithItsVerdict) {
     const Output old = plimsoll({"lint", path("ds.json"), "--world", "8", "--release", "0.9.2"});
     EXPECT_EQ(old.code, 0) << "old forms are no trouble";
     EXPECT_THAT(old.out, HasSubstr("deprecated zero_optimization"));
+    EXPECT_EQ(plimsoll({"lint", path("ds.json"), "--world", "8", "--release", "0.9.2", "--parameters", "7e9"}).code,
+              old.code);
+    expect_refused({"lint", path("ds.json"), "--parameters", "0.5"}, "not a whole number from 1");
     expect_refused({"lint"}, "name the file");
     EXPECT_THAT(plimsoll({"lint", "--rules"}).out, HasSubstr("38  overflows without end"));
 }

@@ -22,7 +22,8 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SHORT_STEPS = "8"
+SHORT_STEPS = 8
+RESUMED_STEPS = 12
 LIMIT_S = 240
 
 # Beginnings of commands that are not run, with the reason.
@@ -126,11 +127,14 @@ class Pages:
             return self.problem_of_server(command, place)
         if command.startswith(LONG):
             return self.problem_of_long(command, place)
-        if command.startswith("plimsoll train") and "--steps" not in command:
-            command += f" --steps {SHORT_STEPS}" if "--resume" not in command else " --steps 12"
+        steps = SHORT_STEPS
         if re.search(r"--run RUN\b", command):
-            runs = json.loads(self.must("plimsoll runs --json", place))
-            command = command.replace("--run RUN", "--run " + shlex.quote(runs[0]["path"]))
+            run = json.loads(self.must("plimsoll runs --json", place))[0]["path"]
+            command = command.replace("--run RUN", "--run " + shlex.quote(run))
+            # A run goes on with at least the steps that it has.
+            steps = max(RESUMED_STEPS, json.loads(Path(run, "plan.json").read_text())["training"]["steps"])
+        if command.startswith("plimsoll train") and "--steps" not in command:
+            command += f" --steps {steps}"
         try:
             done = self.shell(command, place)
         except subprocess.TimeoutExpired:

@@ -15,6 +15,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ITSELF = "core/base/output.cpp"
 WRITES = re.compile(r"\b(?:fmt::print\(|std::cout\b|std::cerr\b|std::clog\b|std::v?f?printf\(|std::f?puts\(|std::fwrite\(|(?<![\w:.>])v?f?printf\()")
+# Text that is not UTF-8 (a path) makes dump() throw.
+DUMPS = re.compile(r"\bsay\([^;\n]*\.dump\(")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
@@ -26,14 +28,16 @@ def faults(files, read):
         text = COMMENT.sub(lambda m: "\n" * m.group().count("\n"), read(file))
         found += [f"{file}:{number}: {match.group()} - use core/base/output.h"
                   for number, line in enumerate(text.split("\n"), 1) for match in WRITES.finditer(line)]
+        found += [f"{file}:{number}: {match.group()} - use say_json()"
+                  for number, line in enumerate(text.split("\n"), 1) for match in DUMPS.finditer(line)]
     return found
 
 
 def self_test():
-    files = {"app/a.cpp": 'fmt::print("x");\n// std::cout\nprint("x"); snprintf(b, 1, "x");', "app/b.cpp": "\nstd::cerr << 1;",
+    files = {"app/a.cpp": 'fmt::print("x");\n// std::cout\nprint("x"); snprintf(b, 1, "x");', "app/b.cpp": "\nstd::cerr << 1;", "app/c.cpp": "say(a.dump(2));\nsay(b); c.dump();",
              ITSELF: "std::fwrite(a, 1, 1, stdout);"}
     found = faults(files, files.__getitem__)
-    assert len(found) == 2 and found[0].startswith("app/a.cpp:1:") and found[1].startswith("app/b.cpp:2:"), found
+    assert len(found) == 3 and found[2].startswith("app/c.cpp:1:") and found[0].startswith("app/a.cpp:1:") and found[1].startswith("app/b.cpp:2:"), found
 
 
 def main():

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "core/base/printable.h"
 #include "core/telemetry/writer.h"
 #include "tests/support/temp_folder.h"
 
@@ -185,6 +186,42 @@ TEST(TelemetryReader, WellFormedFramesWithNonsenseInsideDoNoHarm) {
     ASSERT_EQ(batch->events.size(), 1U);
     EXPECT_EQ(batch->events[0].kind, RecordedKind());
     EXPECT_EQ(batch->events[0].details["kind"], 3);
+}
+
+TEST(TelemetryReader, NamesAndSentencesOfOthersSteerNoTerminal) {
+    const TempFolder folder;
+    std::string bytes(record_magic);
+    std::string declared("\x01");
+    put_u16(declared, 7);
+    const std::string name = "lo\x1b[2Jss\n";
+    put_u16(declared, static_cast<std::uint16_t>(name.size()));
+    declared += name;
+    put_u16(declared, 2);
+    declared += "\xC2\x9B";
+    put_frame(bytes, declared);
+    std::string points("\x02");
+    put_u64(points, 1);
+    put_f64(points, 1);
+    put_u16(points, 1);
+    put_u16(points, 7);
+    put_f64(points, 2.5);
+    put_frame(bytes, points);
+    std::string event("\x03");
+    put_u64(event, 1);
+    put_f64(event, 1);
+    put_frame(bytes, event + R"({"kind": "\u001b]0;x\u0007", "sentence": "one\n\u202etwo"})");
+    put_contents(folder / "hostile.rec", bytes);
+    TelemetryReader reader(folder / "hostile.rec");
+    const auto batch = reader.poll();
+    ASSERT_TRUE(batch);
+    ASSERT_EQ(batch->points.size(), 1U);
+    EXPECT_EQ(batch->points.begin()->first, printable(name));
+    EXPECT_EQ(batch->points.begin()->first.find_first_of("\x1b\n"), std::string::npos);
+    EXPECT_EQ(batch->units.begin()->second.find("\xC2\x9B"), std::string::npos);
+    ASSERT_EQ(batch->events.size(), 1U);
+    EXPECT_EQ(batch->events[0].kind.name().find_first_of("\x1b\x07"), std::string::npos);
+    EXPECT_EQ(batch->events[0].sentence.find("\xE2\x80\xAE"), std::string::npos);
+    EXPECT_NE(batch->events[0].sentence.find('\n'), std::string::npos);
 }
 
 TEST(TelemetryReader, RandomFilesNeverCrashIt) {

@@ -2,6 +2,7 @@
 // plimsoll validate step-time: predicted step times beside published ones.
 #include "app/cli/validate/validate_step_time.h"
 
+#include "app/cli/terminal/numbers.h"
 #include "app/cli/terminal/terminal.h"
 #include "app/cli/validate/percent.h"
 #include "core/base/file.h"
@@ -94,7 +95,7 @@ void add_validate_step_time(CLI::App& validate, Work& work) {
     command->add_option("--gpu", arguments->unsaid.gpu, "GPU of rows that name none")->capture_default_str();
     command->add_option("--internode-gbs", arguments->unsaid.internode_gbs, "GB/s a GPU between nodes, likewise")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     command->add_option("--efficiency", arguments->efficiency,
                         "JSON of efficiencies in place of resources/efficiency.json's (see core/step_time/hardware.h)");
     command->add_flag("--json", arguments->json, "JSON: rows with published, predicted, error and parts; summary");

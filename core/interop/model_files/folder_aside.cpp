@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/base/file_io.h"
+#include "core/base/random_text.h"
 
 namespace plimsoll {
 
@@ -23,7 +24,8 @@ constexpr Bytes beside_tensors = 16 * MiB;
 
 Result<FolderAside> FolderAside::make(const fs::path& out) {
     const fs::path named = out.has_filename() ? out : out.parent_path();
-    fs::path aside = named.parent_path() / fmt::format(".{}.{}.tmp", named.filename().string(), ::getpid());
+    PLIMSOLL_TRY(const std::string random, random_text(8));
+    fs::path aside = named.parent_path() / fmt::format(".{}.{}.tmp", named.filename().string(), random);
     std::error_code error;
     if (!fs::create_directory(aside, error)) {
         return bad_input("cannot make the folder {}: {}; choose another place with --out", out.string(),

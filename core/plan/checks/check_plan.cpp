@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/checks/check_plan.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/plan/checks/problems.h"
 #include "core/plan/json_fields.h"
@@ -21,7 +22,11 @@ public:
     void number(std::string_view key, double& value, NumberRange range, std::string_view) override {
         if (!in_range(value, range)) report(key, fmt::format("{:g}", value), allowed_text(range));
     }
-    void text(std::string_view, std::string&, std::string_view) override {}
+    // What is written and sent as JSON.
+    void text(std::string_view key, std::string& value, std::string_view) override {
+        const std::string dotted = prefix_ + std::string(key);
+        if (!valid_utf8(value)) problems_.add(dotted, "{} is {}: it must be UTF-8 text", dotted, shown(Json(value)));
+    }
     void flag(std::string_view, bool&, std::string_view) override {}
     void choice(std::string_view, int&, std::span<const std::string_view>, std::string_view) override {}
 

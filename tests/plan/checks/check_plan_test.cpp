@@ -36,6 +36,15 @@ TEST(CheckPlan, ThePresetsAreTheBase) {
     EXPECT_EQ(problems(moe, {}), "");
 }
 
+TEST(CheckPlan, TextsAreUtf8) {
+    Plan plan = plan_from_argument(demo)->plan;
+    plan.data.path = "texts/\xff.txt";
+    const auto possible = require_possible(plan);
+    ASSERT_FALSE(possible);
+    EXPECT_THAT(possible.error().message, StartsWith("data.path is "));
+    EXPECT_THAT(possible.error().message, HasSubstr("UTF-8"));
+}
+
 TEST(CheckPlan, WeightsWithoutAnFp32CopyHaveToBePossible) {
     EXPECT_EQ(problems(demo, {"numerics.dtype=bf16", "numerics.weights=pure", "numerics.rounding=kahan",
                               "optimizer.state_dtype=bf16"}),
