@@ -63,8 +63,12 @@ Workload workload_of(const Plan& plan, Framework framework) {
         work.loss = LossKind::Fused;
     }
     work.step = step_loop_of(framework, plan.optimizer.kind);
-    if (framework == Framework::HfTrainer && adapts(plan))
-        work.adapters = {plan.adapter.rank, static_cast<double>(bytes_of(plan.numerics.dtype)), adapted_matrices(plan)};
+    if (framework == Framework::HfTrainer && adapts(plan)) {
+        // Autocast is over a model in fp32. It keeps no cast of a frozen weight: only of those that need a gradient.
+        const bool fp32 = plan.numerics.weights == WeightCopies::Autocast;
+        const Dtype base = fp32 ? Dtype::Fp32 : plan.numerics.dtype;
+        work.adapters = {plan.adapter.rank, static_cast<double>(bytes_of(base)), adapted_matrices(plan)};
+    }
     work.selective_ops = framework == Framework::TorchTitan && plan.layout.recompute == Recompute::Selective;
     if (plan.layout.pp > 1)
         if (auto alive = peaks_in_flight(plan)) work.alive = *std::move(alive);

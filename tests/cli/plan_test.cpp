@@ -130,8 +130,8 @@ TEST_F(PlanCommandTest, BadInputIsRefusedWithTheCure) {
     refused({"plan", "t5-11b", "--gpus", "8", "--framework", "torchtitan"}, "no encoder-decoder");
     refused({"plan", "llama-7b", "--gpus", "8", "--set", "layout.tpp=2"}, "layout.tpp");
     refused({"plan", "gpt2", "--gpus", "8", "--seq", "4096"}, "learned positions");
-    refused({"plan", "gpt2", "--gpus", "8", "--seq", "0"}, "0 is not a whole number from 1\n");
-    refused({"plan", "gpt2", "--gpus", "8", "--price", "-2"}, "-2 is too low: a number above 0 is needed\n");
+    refused({"plan", "gpt2", "--gpus", "8", "--seq", "0"}, "0 is not a whole number from 1; `plimsoll");
+    refused({"plan", "gpt2", "--gpus", "8", "--price", "-2"}, "-2 is too low: a number above 0 is needed; `plimsoll");
 }
 
 TEST_F(PlanCommandTest, StepTimesBesidePublishedOnes) {

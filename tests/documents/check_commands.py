@@ -5,8 +5,8 @@
     check_commands.py BIN_DIR [PAGE ...]
 
 A comment "exit code N" behind a command says what it ends with; without one it is 0. `train` gets `--steps 8` where the
-page names no number of steps. What cannot be run here is listed below with its reason; a page without a table entry is
-run like the others, so that a new page is tested from its first day.
+page names no number of steps, and a run that goes on gets a few more. What cannot be run here is listed below with its
+reason; a page without a table entry is run like the others, so that a new page is tested from its first day.
 """
 import json
 import os
@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT_STEPS = 8
-RESUMED_STEPS = 12
+MORE_STEPS = 4
 LIMIT_S = 240
 
 # Beginnings of commands that are not run, with the reason.
@@ -131,8 +131,10 @@ class Pages:
         if re.search(r"--run RUN\b", command):
             run = json.loads(self.must("plimsoll runs --json", place))[0]["path"]
             command = command.replace("--run RUN", "--run " + shlex.quote(run))
-            # A run goes on with at least the steps that it has.
-            steps = max(RESUMED_STEPS, json.loads(Path(run, "plan.json").read_text())["training"]["steps"])
+            # A run goes on with the steps that it has, or a few more where the page names more.
+            had = json.loads(Path(run, "plan.json").read_text())["training"]["steps"]
+            command = re.sub(r"--steps \d+", f"--steps {had + MORE_STEPS}", command)
+            steps = had + (MORE_STEPS if had == SHORT_STEPS else 0)
         if command.startswith("plimsoll train") and "--steps" not in command:
             command += f" --steps {steps}"
         try:
