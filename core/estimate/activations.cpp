@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/plan/adapter.h"
+#include "core/plan/machine.h"
 
 namespace plimsoll {
 namespace {
@@ -178,9 +179,10 @@ private:
     bool after_core_ = false, routed_ = false, in_mlp_ = false;
 };
 
-/// oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.
+/// Where oneDNN packs blocks of the operands of a 16-bit product on the CPU: 0.5 to 0.8 MiB whatever the sizes, measured.
 Count packed_operands(const Plan& plan) {
-    return plan.cluster.on_cpu() && plan.numerics.dtype != Dtype::Fp32 ? Count(640 * KiB) : Count(0);
+    const bool packs = plan.cluster.on_cpu() && plan.numerics.dtype != Dtype::Fp32 && packs_half_products();
+    return packs ? Count(640 * KiB) : Count(0);
 }
 
 /// The gradient of one of the MLP's matrices, or of the adapter beside it.

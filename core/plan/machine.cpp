@@ -171,6 +171,15 @@ private:
 
 }  // namespace
 
+bool packs_half_products() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+    return false;
+#endif
+}
+
 Machine probe_machine() {
     Machine machine;
     const Limit limit = cgroup_limit();

@@ -27,6 +27,9 @@ struct Machine {
 
 /// What is there now.
 Machine probe_machine();
+/// Whether oneDNN, and so LibTorch, computes products in 16 bits itself here, for which it packs their operands (x86
+/// from AVX-512 on; ideep::has_bf16_type_support). Elsewhere LibTorch's own loops read them where they are.
+bool packs_half_products();
 /// Bytes that one rank may use on the plan's hardware. On "cpu": this machine's RAM less 10 %, shared by its ranks.
 Result<Bytes> usable_bytes(const Cluster& cluster);
 
