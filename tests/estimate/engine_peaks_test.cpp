@@ -2,6 +2,7 @@
 // The closed form against what the engine's counting allocator measured.
 #include <gtest/gtest.h>
 
+#include "core/plan/machine.h"
 #include "core/plan/settings.h"
 #include "tests/support/plans.h"
 
@@ -14,6 +15,8 @@ struct MeasuredPeak {
     std::vector<std::string> settings;
     Bytes peak;
     double tolerance = 0.001;
+    /// Of a peak in a product of 16 bits: what oneDNN's packed operands are of it, on a processor where it packs them.
+    Bytes packed = 0;
 };
 
 const std::vector<std::string> llama{"model.family=llama",        "model.hidden_size=128",
@@ -47,7 +50,8 @@ TEST_P(EnginePeak, IsReproduced) {
     const auto plan = with_settings(Plan{}, settings);
     ASSERT_TRUE(plan) << plan.error().message;
     const auto total = static_cast<double>(estimated(*plan).stages.at(0).total());
-    EXPECT_NEAR(total / static_cast<double>(GetParam().peak), 1, GetParam().tolerance);
+    const Bytes peak = GetParam().peak - (packs_half_products() ? 0 : GetParam().packed);
+    EXPECT_NEAR(total / static_cast<double>(peak), 1, GetParam().tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -89,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
             1'179'873'288},
         MeasuredPeak{{gpt2, "numerics.attention=eager", "model.dropout=0.1", "layout.recompute=full"}, 36'734'216},
         MeasuredPeak{{gpt2, "model.dropout=0.1", "layout.recompute=selective"}, 59'581'192},
-        MeasuredPeak{{gpt2, "numerics.dtype=bf16", "layout.recompute=full"}, 22'784'136, 0.002},
+        MeasuredPeak{{gpt2, "numerics.dtype=bf16", "layout.recompute=full"}, 22'784'136, 0.002, 640 * KiB},
         MeasuredPeak{{"numerics.dtype=bf16", "layout.recompute=full"}, 20'088'840, 0.004},
         MeasuredPeak{{"model.tied_head=true", "layout.recompute=full", "model.vocab_size=2048"}, 44'161'032},
         MeasuredPeak{

@@ -78,8 +78,9 @@ TEST_F(Faults, AStopEndsTheSampleThatIsBeingWritten) {
     slow.training.sample_prompt = "";
     write_plan(run(), slow);
     Ranks ranks(run(), 2);
-    // Rank 0 is at its first sample (160 bytes) as soon as the first step is recorded.
+    // Rank 0 is at its first sample (160 bytes) soon after the first step is recorded, and for seconds.
     ASSERT_TRUE(wait_for_points(run(), series::loss, 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
     ranks.rank(0).signal(SIGTERM);
     ranks.rank(1).signal(SIGTERM);
     EXPECT_THAT(ranks.wait(), Each(0)) << ranks.rank(0).errors() << ranks.rank(1).errors();
