@@ -123,7 +123,7 @@ void add_dry_run(CLI::App& app, Work& work) {
     command->add_flag("--all-micro-batches", arguments->all_micro_batches,
                       "Go through all of them, also where the rest only repeats what some showed");
     command->add_flag("--check", arguments->check, "Exit code 1 when a rank runs out of memory, for scripts");
-    command->add_flag("--json", arguments->json, "JSON: peaks, categories and what stands at the peak, in bytes");
+    command->add_flag("--json", arguments->json, "JSON: peaks, categories and live tensors at the peak, in bytes");
     command->callback([arguments, &work] { work = [arguments] { return dry_run(*arguments); }; });
 }
 

@@ -72,8 +72,8 @@ int show_window(QApplication& app, const Options& options) {
         const int code = QApplication::exec();
         if (plimsoll::ui::isUnderWay(*window.run())) {
             const std::string name = window.run()->runName().toStdString();
-            plimsoll::print(
-                fmt::format("{} goes on without the window; `plimsoll watch {}` or the studio shows it\n", name, name));
+            plimsoll::print(fmt::format(
+                "{} keeps running in the background; `plimsoll watch {}` or the studio shows it\n", name, name));
         }
         return code;
     }

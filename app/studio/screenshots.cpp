@@ -100,8 +100,9 @@ void showLower(ui::MainWindow& window, ui::PageId page, bool lower) {
 }
 
 void takePages(ui::MainWindow& window, Camera& camera) {
-    static constexpr const char* names[] = {"model",  "hardware", "layout", "pipeline", "planner", "memory",
-                                            "recipe", "data",     "watch",  "doctor",   "export",  "lessons"};
+    static constexpr const char* names[] = {"start",   "model",  "hardware", "layout", "pipeline",
+                                            "planner", "memory", "recipe",   "data",   "watch",
+                                            "runs",    "logs",   "doctor",   "export", "lessons"};
     static_assert(std::size(names) == ui::pageCount);
     for (int i = 0; i < ui::pageCount; ++i) {
         window.showPage(static_cast<ui::PageId>(i));

@@ -168,6 +168,14 @@ Result<StateDocument> verified_state(const fs::path& checkpoint, std::span<const
     return document;
 }
 
+Result<std::optional<double>> stated_loss(const fs::path& checkpoint) {
+    const fs::path path = checkpoint / state_file;
+    PLIMSOLL_TRY(const Json json, read_json(path, 1 * MiB));
+    if (!json.is_object() || !json.contains("step")) return bad_input("{} is damaged: it says no step", path.string());
+    if (!json.contains("loss") || !json["loss"].is_number()) return std::nullopt;
+    return json["loss"].get<double>();
+}
+
 std::optional<fs::path> newest_checkpoint(const fs::path& checkpoints, std::vector<std::string>* skipped,
                                           std::span<const char* const> files, std::int64_t before) {
     for (const std::int64_t step : checkpoint_steps(checkpoints)) {

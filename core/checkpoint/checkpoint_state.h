@@ -51,6 +51,10 @@ Result<void> write_state(const std::filesystem::path& folder, const StateDocumen
 /// the document vouches for are verified, and it has to vouch for one at least. The error says what is damaged.
 Result<StateDocument> verified_state(const std::filesystem::path& checkpoint, std::span<const char* const> files = {});
 
+/// The loss of the last update, as state.json says and without a look at the other files; nothing in older checkpoints.
+/// An error where state.json is missing or says no step.
+Result<std::optional<double>> stated_loss(const std::filesystem::path& checkpoint);
+
 /// The newest checkpoint whose named files are whole, if any. A damaged checkpoint (cut short, a flipped bit, half
 /// written) is passed over and named in `skipped` with the reason. Reads every byte of the files of the checkpoint that
 /// it gives. `before`: only checkpoints of earlier steps.

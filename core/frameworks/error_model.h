@@ -12,6 +12,9 @@ struct Interval {
     Bytes low = 0, high = 0;
 };
 
+/// A layout is offered when at least this share of runs with such an estimate would fit.
+inline constexpr double default_fit_probability = 0.95;
+
 /// The interval from the quantiles of measured ÷ estimated peak that `plimsoll validate memory` gives for the
 /// framework. Plimsoll's quantiles come from its runs on the CPU, where the bytes of tensors are counted. No run on a
 /// GPU has been measured: there Plimsoll's interval is as wide as the others'.

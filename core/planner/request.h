@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/frameworks/error_model.h"
 #include "core/frameworks/framework.h"
 #include "core/plan/plan.h"
 
@@ -29,9 +30,6 @@ struct Choices {
     std::vector<Offload> offload_optimizer;  ///< empty: none and cpu; nvme needs layout.nvme_path
     bool operator==(const Choices&) const = default;
 };
-
-/// A layout is offered when at least this share of runs with such an estimate would fit (error_model.h).
-inline constexpr double default_fit_probability = 0.95;
 
 struct PlanRequest {
     /// Model, cluster, numerics, optimizer, data, and the layout settings that no choice names (loss_chunks, split, …).

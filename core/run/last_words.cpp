@@ -91,7 +91,8 @@ std::string how_it_ended(const ProcessEnd& end) {
     return fmt::format("was killed by signal {} (SIG{})", end.signal, name == nullptr ? "?" : name);
 }
 
-std::string what_to_do(const ProcessEnd& end, const std::string& words, const std::filesystem::path& log) {
+std::string what_to_do(const ProcessEnd& end, const std::string& words, const std::filesystem::path& log,
+                       OomKiller killer) {
     if (says(words, {"bad_alloc", "out of memory", "cannot allocate memory", "can't allocate memory",
                      "not enough memory", "defaultcpuallocator"})) {
         return "it ran out of memory: make layout.micro_batch smaller, or set layout.recompute to full";
@@ -107,9 +108,15 @@ std::string what_to_do(const ProcessEnd& end, const std::string& words, const st
     if (says(words, {"error while loading shared libraries"})) {
         return "LibTorch is not where it was when this was built: run packaging/setup and build again";
     }
+    if (end.signal == SIGKILL && killer == OomKiller::Quiet) {
+        return "somebody ended it: the system has killed no process for want of memory meanwhile; the run can be resumed "
+               "from its last checkpoint";
+    }
     if (end.signal == SIGKILL) {
-        return "usually the system had no memory left (`dmesg` says so): make layout.micro_batch smaller, set "
-               "layout.recompute to full, or use fewer ranks; then resume the run";
+        return fmt::format(
+            "{}: make layout.micro_batch smaller, set layout.recompute to full, or use fewer ranks; then resume the run",
+            killer == OomKiller::Struck ? "the system had no memory left and killed it"
+                                        : "usually the system had no memory left (`dmesg` says so)");
     }
     if (end.signal == SIGSEGV || end.signal == SIGBUS || end.signal == SIGILL || end.signal == SIGFPE ||
         end.signal == SIGABRT) {

@@ -17,8 +17,12 @@ std::string last_words(const std::filesystem::path& log, std::uint64_t from);
 /// "was killed by signal 9 (SIGKILL)" or "ended with exit code 1".
 std::string how_it_ended(const ProcessEnd& end);
 
+/// Whether the kernel killed for want of memory while the rank ran (oom_kills.h).
+enum class OomKiller { Unknown, Quiet, Struck };
+
 /// The remedy for a person, by signature: out of memory, SIGKILL, SIGSEGV, disk full, …
-std::string what_to_do(const ProcessEnd& end, const std::string& words, const std::filesystem::path& log);
+std::string what_to_do(const ProcessEnd& end, const std::string& words, const std::filesystem::path& log,
+                       OomKiller killer = OomKiller::Unknown);
 
 /// Whether the output belongs to a worker that only noticed the death of another worker ("connection closed by peer").
 bool is_follow_up(const ProcessEnd& end, const std::string& words);

@@ -22,6 +22,7 @@
 #include "core/plan/plan_io.h"
 #include "core/run/detached.h"
 #include "core/run/last_words.h"
+#include "core/run/oom_kills.h"
 #include "core/run/process.h"
 #include "core/run/run_lock.h"
 #include "core/run/start_checks.h"
@@ -308,7 +309,13 @@ private:
         const std::string words = words_of(worker);
         return fmt::format("rank {} {}; {}; {}", worker.rank, how_it_ended(*worker.end),
                            words.empty() ? "it left no last words" : "its last words: " + words,
-                           what_to_do(*worker.end, words, run_.log_path(worker.rank)));
+                           what_to_do(*worker.end, words, run_.log_path(worker.rank), oom_killer()));
+    }
+
+    OomKiller oom_killer() const {
+        const auto now = oom_kills();
+        if (!now || !oom_kills_before_) return OomKiller::Unknown;
+        return *now > *oom_kills_before_ ? OomKiller::Struck : OomKiller::Quiet;
     }
 
     void finish(RunStatus status, EventKind kind) {
@@ -364,6 +371,7 @@ private:
     Clock::time_point saving_at_{};  ///< when a checkpoint was last seen being written
     bool had_to_kill_ = false;
     std::string failure_;
+    std::optional<std::uint64_t> oom_kills_before_ = oom_kills();
 };
 
 }  // namespace

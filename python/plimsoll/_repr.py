@@ -49,7 +49,7 @@ def estimate_html(estimate):
     fits = "fits" if estimate.fits else "does not fit"
     low, high = estimate.interval
     caption = (f"{estimate.plan.name}: {format_bytes(estimate.total_bytes)} of {format_bytes(estimate.usable_bytes)} usable "
-               f"on the fullest rank, {fits} ({format_bytes(low)} to {format_bytes(high)} in 95 of 100 cases)")
+               f"on the fullest rank, {fits} ({format_bytes(low)} to {format_bytes(high)}, 95 % range)")
     head = ("", "memory", "", "bytes", "formula", "source")
     rows = []
     for rank in estimate.ranks:

@@ -40,7 +40,7 @@ double redraw(MainWindow& window, const QString& key, const QString& value) {
 
 TEST_F(GuiTest, SpeedOfTheRedrawOfAnEdit) {
     window_->resize(1440, 900);
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     for (const PageId page : {PageId::Model, PageId::Layout, PageId::Recipe, PageId::Export, PageId::Watch}) {
         window_->showPage(page);
         QTest::qWait(200);
@@ -75,7 +75,7 @@ TEST_F(GuiTest, SpeedOfTheRedrawOfAnEdit) {
 
 TEST_F(GuiTest, SpeedOfTheRedrawOfAPipeline) {
     window_->resize(1440, 900);
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     window_->showPage(PageId::Pipeline);
     QTest::qWait(300);
     PipelinePage* page = window_->pipelinePage();
@@ -110,7 +110,7 @@ TEST_F(GuiTest, SpeedOfTheRedrawOfAPipeline) {
 TEST_F(GuiTest, SpeedOfThePlanner) {
     window_->resize(1440, 900);
     for (const char* name : {"llama-7b-4xa100", "llama-2-70b-64xh100"}) {
-        window_->openPlan(QString::fromLatin1(name));
+        openPlan(QString::fromLatin1(name));
         PlannerPage* page = window_->plannerPage();
         std::vector<double> first, whole, blocked;
         for (int i = 0; i < 10; ++i) {

@@ -40,7 +40,7 @@ protected:
 };
 
 TEST_F(ChartsTest, TheModelPageShowsEveryParameterOnce) {
-    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    openPlan(QStringLiteral("llama-7b-4xa100"));
     window_->showPage(PageId::Model);
     const auto* pie = chart<SharePie>("Parameter shares");
     ASSERT_NE(pie, nullptr);
@@ -60,7 +60,7 @@ TEST_F(ChartsTest, TheModelPageShowsEveryParameterOnce) {
 }
 
 TEST_F(ChartsTest, TheMemoryPageShowsTheFullestRankByCategory) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     window_->memoryPage()->model()->setProgram(QStringLiteral(PLIMSOLL_BIN_DIR "/fake_dry_run"));
     window_->showPage(PageId::Memory);
     const auto* bars = chart<PartBars>("Estimated memory by category");
@@ -83,7 +83,7 @@ TEST_F(ChartsTest, TheMemoryPageShowsTheFullestRankByCategory) {
 }
 
 TEST_F(ChartsTest, ThePlannerComparesTheStepTimeOfALayoutWithThePlans) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     window_->showPage(PageId::Planner);
     PlannerPage* page = window_->plannerPage();
     ASSERT_TRUE(wait([page] { return page->model()->answer() && page->model()->answer()->ended; }, 120'000));

@@ -14,7 +14,7 @@ namespace plimsoll::ui {
 namespace {
 
 TEST_F(GuiTest, TheDoctorFindsWhatIsWrongWithThePlanAndOneClickChangesIt) {
-    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    openPlan(QStringLiteral("llama-7b-4xa100"));
     window_->plan()->setText(QStringLiteral("layout.zero_stage"), QStringLiteral("0"));
     window_->showPage(PageId::Doctor);
     DoctorPage* page = window_->doctorPage();
@@ -75,7 +75,7 @@ TEST_F(GuiTest, TheDoctorLooksAtTheRunThatIsOpen) {
     QTest::mouseClick(apply, Qt::LeftButton);
     EXPECT_DOUBLE_EQ(plan().optimizer.lr, rate / 2);
     // Of another model's plan they would be nonsense: the run's own becomes the plan.
-    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    openPlan(QStringLiteral("llama-7b-4xa100"));
     apply = page->card(QStringLiteral("nonfinite-steps"))->applyButton(0);
     ASSERT_TRUE(apply->isEnabled());
     QTest::mouseClick(apply, Qt::LeftButton);
@@ -83,6 +83,26 @@ TEST_F(GuiTest, TheDoctorLooksAtTheRunThatIsOpen) {
     EXPECT_DOUBLE_EQ(plan().optimizer.lr, run_plan.optimizer.lr / 2);
     QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
     EXPECT_EQ(plan().model.preset, "llama-7b");
+}
+
+TEST_F(GuiTest, TheDoctorBeginsWithAFailedRunThatIsOpen) {
+    const auto run = RunFolder::create(path("run").toStdString(), plan(), false);
+    ASSERT_TRUE(run) << run.error().message;
+    RunState state;
+    state.status = RunStatus::Failed;
+    state.started = 1000;
+    state.ended = 1001;
+    state.reason = "rank 1 ended with exit code 1";
+    ASSERT_TRUE(run->write_state(state));
+    window_->run()->open(path("run"));
+    ASSERT_TRUE(wait([&] { return window_->run()->state().status == RunStatus::Failed; }, 10'000));
+    window_->showPage(PageId::Doctor);
+    EXPECT_EQ(window_->doctorPage()->model()->subject(), DoctorModel::Subject::Run);
+    // Whoever goes back to the plan stays there.
+    window_->doctorPage()->model()->choose(DoctorModel::Subject::Plan);
+    window_->showPage(PageId::Model);
+    window_->showPage(PageId::Doctor);
+    EXPECT_EQ(window_->doctorPage()->model()->subject(), DoctorModel::Subject::Plan);
 }
 
 TEST_F(GuiTest, AnImpossiblePlanIsNoReasonForTheDoctorToEnd) {

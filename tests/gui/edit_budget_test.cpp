@@ -11,7 +11,7 @@ namespace {
 
 TEST_F(GuiTest, AnEditIsComputedOnceAndPaintedOnceOnEveryPage) {
     window_->resize(1440, 900);
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     for (const PageId page : {PageId::Model, PageId::Layout, PageId::Recipe, PageId::Export, PageId::Watch}) {
         SCOPED_TRACE(pageName(page).toStdString());
         window_->showPage(page);
@@ -28,7 +28,7 @@ TEST_F(GuiTest, AnEditIsComputedOnceAndPaintedOnceOnEveryPage) {
 }
 
 TEST_F(GuiTest, AnEditSimulatesNoPipelineOfMoreOperationsThanAreDrawn) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     ASSERT_TRUE(computeNumbers(plan()).pipeline);
     const Result<Plan> huge = with_settings(plan(), {"layout.pp=8", "layout.dp=8", "layout.tp=1",
                                                      "layout.sequence_parallel=false", "layout.accumulation=50000"});

@@ -24,7 +24,7 @@ protected:
         page_ = window_->memoryPage();
         page_->model()->setProgram(QStringLiteral(PLIMSOLL_BIN_DIR "/fake_dry_run"));
         window_->resize(1280, 800);
-        window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+        openPlan(QStringLiteral("llama-7b-4xa100"));
     }
     void TearDown() override {
         qunsetenv("FAKE_DRY_RUN");
@@ -43,7 +43,7 @@ protected:
 
     void wheel(const QPointF& at, int clicks) {
         MemoryChart* chart = page_->chart();
-        QWheelEvent event(at, chart->mapToGlobal(at), {}, {0, 120 * clicks}, Qt::NoButton, Qt::NoModifier,
+        QWheelEvent event(at, chart->mapToGlobal(at), {}, {0, 120 * clicks}, Qt::NoButton, Qt::ControlModifier,
                           Qt::NoScrollPhase, false);
         QApplication::sendEvent(chart, &event);
     }
@@ -167,7 +167,7 @@ TEST_F(MemoryPageTest, ARunCanBeCancelledAndEndsWithTheWindow) {
 
 TEST_F(MemoryPageTest, TheEnginesOwnDryRunIsShown) {
     page_->model()->setProgram(QStringLiteral(PLIMSOLL_BIN_DIR "/plimsoll"));
-    window_->openPlan(QStringLiteral("cpu-demo"));
+    openPlan(QStringLiteral("cpu-demo"));
     window_->showPage(PageId::Memory);
     ASSERT_TRUE(wait([this] { return page_->model()->isFresh() || !page_->model()->problem().isEmpty(); }, 60'000));
     ASSERT_TRUE(page_->model()->isFresh()) << page_->status().toStdString();

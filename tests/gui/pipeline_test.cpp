@@ -33,7 +33,7 @@ void pick(QComboBox* combo, Schedule schedule, int first = 0) {
 }
 
 TEST_F(GuiTest, AScheduleIsTriedComparedAndAppliedWithUndo) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     type("layout.pp", "4");
     type("layout.accumulation", "8");
     QTest::keyClick(window_.get(), Qt::Key_4, Qt::ControlModifier);
@@ -48,7 +48,7 @@ TEST_F(GuiTest, AScheduleIsTriedComparedAndAppliedWithUndo) {
     other.layout.schedule = Schedule::ZbH1;
     const Pipeline tried = *simulate_pipeline(other);
     EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble")), percentText(tried.timeline.bubble));
-    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble a rank")), percentText(tried.timeline.bubble_per_rank));
+    EXPECT_EQ(page->figures()->value(QStringLiteral("Bubble per rank")), percentText(tried.timeline.bubble_per_rank));
     const TimedOp& op = tried.timeline.ranks[2].back();
     const TimedOp* shown = page->gantt()->opAt(page->gantt()->cell(op).center());
     ASSERT_NE(shown, nullptr);
@@ -70,7 +70,7 @@ TEST_F(GuiTest, AScheduleIsTriedComparedAndAppliedWithUndo) {
 }
 
 TEST_F(GuiTest, SlidersTryAShapeAndResetGoesBack) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     window_->showPage(PageId::Pipeline);
     PipelinePage* page = window_->pipelinePage();
     const QString before = page->figures()->value(QStringLiteral("Bubble"));
@@ -95,7 +95,7 @@ TEST_F(GuiTest, ThePipelineIsSavedAsDrawingAndTrace) {
 }
 
 TEST_F(GuiTest, AListIsSavedAndFollowedWithUndo) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     const Pipeline gpipe = *simulate_pipeline(Schedule::GPipe, {4, 8}, StageTimes::uniform(4, 1, 1, 1));
     ASSERT_TRUE(writePipeline(gpipe, PipelineFile::List, path("list.json")));
     ASSERT_TRUE(followList(*window_->plan(), path("list.json")));

@@ -85,7 +85,7 @@ protected:
     void SetUp() override {
         GuiTest::SetUp();
         window_->resize(1440, 900);
-        window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+        openPlan(QStringLiteral("llama-2-70b-64xh100"));
         page_ = window_->plannerPage();
         Planner planner;
         planner.search = [script = owned_](const PlanRequest& request, const PlanProgress& progress,
@@ -177,7 +177,8 @@ TEST_F(PlannerTest, TwoRowsStandSideBySide) {
             EXPECT_EQ(rows->index(row, 2).data().toString(), QStringLiteral("4"));
         }
     }
-    for (const char* name : {"Pipeline stages", "Tensor parallel", "Matrix products", "Pipeline bubble", "Activations"})
+    for (const char* name :
+         {"Pipeline stages", "Tensor parallel", "Matrix products", "Pipeline bubble (formula)", "Activations"})
         EXPECT_TRUE(names.contains(QString::fromLatin1(name)))
             << name << ": " << names.join(QLatin1Char('|')).toStdString();
     EXPECT_FALSE(names.contains(QStringLiteral("Context parallel"))) << "it is the same in both";
@@ -300,7 +301,7 @@ TEST_F(PlannerTest, RowsAreFilteredSortedCopiedAndFoundOnThePlot) {
 
 TEST_F(GuiTest, TheSearchItselfFillsThePage) {
     window_->resize(1280, 800);
-    window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+    openPlan(QStringLiteral("llama-7b-4xa100"));
     QTest::keyClick(window_.get(), Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
     ASSERT_EQ(window_->page(), PageId::Planner);
     PlannerPage* page = window_->plannerPage();

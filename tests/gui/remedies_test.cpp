@@ -16,7 +16,7 @@ protected:
     void SetUp() override {
         GuiTest::SetUp();
         window_->resize(1280, 800);
-        window_->openPlan(QStringLiteral("llama-7b-4xa100"));
+        openPlan(QStringLiteral("llama-7b-4xa100"));
         type("layout.zero_stage", "0");
         type("layout.micro_batch", "4");
         ASSERT_FALSE(window_->plan()->numbers().memory->fits());

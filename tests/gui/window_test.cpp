@@ -116,7 +116,7 @@ TEST_F(GuiTest, HelpListsEveryShortcut) {
 }
 
 TEST_F(GuiTest, ASmallWindowFoldsItsPagesAndCutsNoName) {
-    window_->openPlan(QStringLiteral("llama-2-70b-64xh100"));
+    openPlan(QStringLiteral("llama-2-70b-64xh100"));
     window_->resize(1024, 640);
     for (const PageId page : {PageId::Model, PageId::Hardware, PageId::Layout, PageId::Recipe, PageId::Data}) {
         window_->showPage(page);
@@ -150,14 +150,14 @@ TEST_F(GuiTest, SavedPlansAreReadBackAndWrongFilesLeaveThePlanAlone) {
     window_->savePlan(path("mine.json"));
     ASSERT_TRUE(QFile::exists(path("mine.json")));
     type("training.steps", "43");
-    window_->openPlan(path("mine.json"));
+    openPlan(path("mine.json"));
     EXPECT_EQ(plan().training.steps, 42);
 
     QFile file(path("wrong.json"));
     ASSERT_TRUE(file.open(QIODevice::WriteOnly));
     file.write("{\"plimsoll\": 1, \"layout\": {\"zero_stage\": 7}}");
     file.close();
-    window_->openPlan(path("wrong.json"));
+    openPlan(path("wrong.json"));
     EXPECT_TRUE(the<Banner>()->sentence().contains(QStringLiteral("zero_stage")))
         << the<Banner>()->sentence().toStdString();
     EXPECT_EQ(plan().training.steps, 42);

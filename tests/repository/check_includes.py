@@ -26,7 +26,7 @@ TABLES = {
     "core/schedule/generators": "generators.h", "core/validation": "peak_row.h",
 }
 # The second .cpp of a class: its painting, its actions.
-PARTS = re.compile(r"(_paint|_actions|/plot_(axes|marks|table))[.]cpp$")
+PARTS = re.compile(r"(_paint|_actions|/main_window_(plans|runs)|/plot_(axes|marks|table))[.]cpp$")
 # Headers of these libraries are heavy or bind a licence: only targets that link them may include them.
 LIBRARIES = {"Qt": re.compile(r"^\s*#\s*include <(Q[A-Z]|Qt)", re.M), "torch": re.compile(r"^\s*#\s*include <(torch|ATen|c10)/", re.M)}
 

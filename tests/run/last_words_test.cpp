@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/run/last_words.h"
 
+#include "core/run/oom_kills.h"
+
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -54,6 +56,25 @@ TEST(LastWords, CureFitsTheCause) {
     EXPECT_THAT(what_to_do({.code = 0, .signal = SIGSEGV}, "", "logs/rank-1.log"), HasSubstr("logs/rank-1.log"));
     EXPECT_THAT(what_to_do({.code = 127, .signal = 0}, "error while loading shared libraries: libc10.so", "log"),
                 HasSubstr("packaging/setup"));
+}
+
+TEST(LastWords, AKillFromOutsideIsNotAShortageOfMemory) {
+    const ProcessEnd killed{.code = 0, .signal = SIGKILL};
+    EXPECT_THAT(what_to_do(killed, "", "log", OomKiller::Struck), HasSubstr("no memory left and killed it"));
+    EXPECT_THAT(what_to_do(killed, "", "log", OomKiller::Unknown), HasSubstr("usually the system had no memory left"));
+    const std::string other = what_to_do(killed, "", "log", OomKiller::Quiet);
+    EXPECT_THAT(other, HasSubstr("somebody ended it"));
+    EXPECT_EQ(other.find("no memory left"), std::string::npos) << "the doctor takes that for its sign";
+    EXPECT_EQ(other.find("micro_batch"), std::string::npos);
+}
+
+TEST(OomKills, AreCountedWhereTheKernelCountsThem) {
+    const TempFolder folder;
+    put_contents(folder / "vmstat", "nr_free_pages 4711\noom_kill 3\ndrop_pagecache 0\n");
+    EXPECT_EQ(oom_kills(folder / "vmstat"), 3U);
+    put_contents(folder / "vmstat", "nr_free_pages 4711\n");
+    EXPECT_EQ(oom_kills(folder / "vmstat"), std::nullopt);
+    EXPECT_EQ(oom_kills(folder / "none"), std::nullopt);
 }
 
 TEST(LastWords, LostPeerIsAFollowUpAndACrashIsNot) {

@@ -46,6 +46,15 @@ TEST(Hardware, EachArchitectureHasItsEfficiencies) {
     }
 }
 
+TEST(Hardware, Fp16IsSlowOnCpusAndBf16IsNot) {
+    Cluster cluster;
+    cluster.gpu = "cpu";
+    const double fp32 = hardware_of(cluster, Dtype::Fp32, "")->peak;
+    // A step of the demo: 0.19 s in fp32, 1.30 s in fp16.
+    EXPECT_NEAR(hardware_of(cluster, Dtype::Fp16, "")->peak, fp32 / 8, fp32 * 1e-9);
+    EXPECT_EQ(hardware_of(cluster, Dtype::Bf16, "")->peak, fp32);
+}
+
 TEST(Hardware, UnknownGpusAndKeysAreNamed) {
     EXPECT_THAT(hardware_of({"A1000", 8, 1, 0, 25}, Dtype::Bf16).error().message, testing::HasSubstr("A1000"));
     Efficiency e;

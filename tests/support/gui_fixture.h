@@ -23,6 +23,7 @@
 #include "ui/widgets/banner.h"
 #include "ui/widgets/field_row.h"
 #include "ui/window/main_window.h"
+#include "ui/window/unsaved_dialog.h"
 
 namespace plimsoll::ui {
 
@@ -102,6 +103,19 @@ protected:
     template <class Widget>
     Widget* the() const {
         return window_->findChild<Widget*>();
+    }
+
+    /// The question that is open about edits, or null. One that was answered may not have been deleted yet.
+    UnsavedDialog* question() const {
+        for (UnsavedDialog* candidate : window_->findChildren<UnsavedDialog*>())
+            if (candidate->isVisible()) return candidate;
+        return nullptr;
+    }
+
+    /// Opens another plan; edits of the one before are given up.
+    void openPlan(const QString& pathOrPreset) {
+        window_->openPlan(pathOrPreset);
+        if (UnsavedDialog* asked = question()) QTest::mouseClick(asked->discardButton(), Qt::LeftButton);
     }
 
     QPushButton* button(const char* accessibleName) const {

@@ -44,6 +44,12 @@ DoctorModel::DoctorModel(PlanModel* plan, RunModel* run, QObject* parent) : QObj
 void DoctorModel::setWatched(bool watched) {
     if (watched == watched_) return;
     watched_ = watched;
+    const bool failed = hasRun() && run_->state().status == RunStatus::Failed;
+    if (watched_ && failed && offered_ != run_->runPath()) {
+        offered_ = run_->runPath();
+        subject_ = Subject::Run;
+        diagnosis_.reset();
+    }
     if (watched_) examine();
     if (!watched_) soon_.stop();
 }
@@ -114,7 +120,7 @@ QString settingsText(const FindingChange& change) {
 }
 
 QString summaryText(const Diagnosis& diagnosis) {
-    if (diagnosis.findings.empty()) return DoctorModel::tr("Nothing was found.");
+    if (diagnosis.findings.empty()) return DoctorModel::tr("No problems found.");
     const auto count = [&](Severity severity) {
         return static_cast<int>(std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                                               [&](const Finding& each) { return each.severity == severity; }));

@@ -23,6 +23,7 @@ public:
     DoctorModel(PlanModel* plan, RunModel* run, QObject* parent = nullptr);
 
     /// Nothing is examined while no page shows the result.
+    /// A failed run that was opened since comes first, until the person chooses.
     void setWatched(bool watched);
     /// Chooses the subject: the run can be chosen only while a run is open.
     void choose(Subject subject);
@@ -55,6 +56,7 @@ private:
 
     PlanModel* plan_;
     RunModel* run_;
+    QString offered_;  ///< the failed run that came first by itself
     Background examination_;
     QTimer soon_;
     Subject subject_ = Subject::Plan;

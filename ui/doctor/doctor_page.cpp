@@ -24,7 +24,7 @@ DoctorPage::DoctorPage(PlanModel* plan, RunModel* run, QWidget* parent)
       status_(new WrapLabel(this)),
       checklist_(new QTextBrowser(this)) {
     auto* left = addColumn(3);
-    auto* head = new Card(tr("Examined"), this);
+    auto* head = new Card(tr("Check"), this);
     subject_->setAccessibleName(tr("What is examined"));
     subject_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     head->addToTitle(subject_);

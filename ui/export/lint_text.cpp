@@ -45,7 +45,7 @@ LintText lintText(const QString& config, const Plan& plan) {
     const Result<DeepSpeedLint> lint = lint_deepspeed(config.toStdString(), say("The text").toStdString(), launch);
     if (!lint) {
         const QString reason = escapedText(lint.error().message);
-        return {say("Not readable"), QStringLiteral("<p>%1</p>").arg(reason), false};
+        return {say("Invalid JSON"), QStringLiteral("<p>%1</p>").arg(reason), false};
     }
     LintText text;
     text.clean = lint->clean();

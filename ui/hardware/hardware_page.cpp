@@ -33,7 +33,7 @@ HardwarePage::HardwarePage(PlanModel* model, QWidget* parent)
                       {QStringLiteral("cluster.gpus_per_node"), QStringLiteral("cluster.nodes"),
                        QStringLiteral("cluster.usable_gib"), QStringLiteral("cluster.internode_gbs")},
                       cluster_));
-    chosen_ = factCard(tr("Chosen"), &chosen_rows_);
+    chosen_ = factCard(tr("Selected GPU"), &chosen_rows_);
     Card* machine = factCard(tr("This machine"), &machine_rows_);
     here_ = new QPushButton(probe_.planName(), machine);
     here_->setAccessibleName(here_->text());
@@ -67,7 +67,8 @@ Card* HardwarePage::factCard(const QString& title, TextTable* rows) {
     auto* table = new FactTable(title, card);
     table->setModel(rows);
     table->horizontalHeader()->hide();
-    table->setStretch(0);
+    table->setStretch(1, 120);
+    table->setColumnLimit(0, 128);
     table->setWholeHeight(true);
     table->setSelectionMode(QAbstractItemView::NoSelection);
     card->body()->addWidget(table);
@@ -76,10 +77,11 @@ Card* HardwarePage::factCard(const QString& title, TextTable* rows) {
 
 void HardwarePage::refresh() {
     const Cluster& cluster = model_->plan().cluster;
-    cluster_->setFact(cluster.nodes == 1 ? tr("%1 ranks").arg(countText(cluster.world_size()))
-                                         : tr("%1 × %2 = %3 ranks")
-                                               .arg(countText(cluster.nodes), countText(cluster.gpus_per_node),
-                                                    countText(cluster.world_size())));
+    cluster_->setFact(cluster.world_size() == 1 ? tr("1 rank")
+                      : cluster.nodes == 1      ? tr("%1 ranks").arg(countText(cluster.world_size()))
+                                                : tr("%1 × %2 = %3 ranks")
+                                                 .arg(countText(cluster.nodes), countText(cluster.gpus_per_node),
+                                                      countText(cluster.world_size())));
     chosen_->setFact(QString::fromStdString(cluster.gpu));
     chosen_rows_.setRows(chosenGpuRows(cluster));
     gpus_->setCurrent(QString::fromStdString(cluster.gpu));

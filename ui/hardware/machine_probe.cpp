@@ -6,6 +6,7 @@
 
 #include "core/plan/gpu.h"
 #include "core/plan/machine.h"
+#include "ui/common/escaped_text.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"
@@ -76,7 +77,7 @@ QList<TextRow> chosenGpuRows(const Cluster& cluster) {
     if (cluster.on_cpu()) {
         const Result<Bytes> usable = usable_bytes(cluster);
         return {factRow(MachineProbe::tr("Each rank"), MachineProbe::tr("a process on this machine")),
-                factRow(MachineProbe::tr("Usable memory a rank"),
+                factRow(MachineProbe::tr("Usable memory per rank"),
                         usable ? bytesText(*usable) : QString::fromStdString(usable.error().message))};
     }
     const Result<Gpu> found = find_gpu(cluster.gpu);
@@ -89,15 +90,21 @@ QList<TextRow> chosenGpuRows(const Cluster& cluster) {
     const auto flops = QStringLiteral("TFLOP/s");
     QList<TextRow> rows{
         factRow(MachineProbe::tr("Memory"), number(found->memory_gb, QStringLiteral("GB"))),
-        factRow(MachineProbe::tr("Usable"), number(found->usable_gib, QStringLiteral("GiB"))),
+        factRow(MachineProbe::tr("Usable"),
+                bytesText(static_cast<Bytes>(found->usable_gib * static_cast<double>(GiB)))),
         factRow(MachineProbe::tr("Bandwidth"), number(found->memory_gbs, QStringLiteral("GB/s"))),
         factRow(MachineProbe::tr("bf16"), number(found->bf16_tflops, flops)),
         factRow(MachineProbe::tr("fp16"), number(found->fp16_tflops, flops)),
         factRow(MachineProbe::tr("fp8"), number(found->fp8_tflops, flops)),
         factRow(MachineProbe::tr("fp32"), number(found->fp32_tflops, flops)),
-        factRow(MachineProbe::tr("NVLink"), number(found->nvlink_gbs, MachineProbe::tr("GB/s both ways"))),
+        factRow(MachineProbe::tr("NVLink"), number(found->nvlink_gbs, MachineProbe::tr("GB/s bidirectional"))),
         factRow(MachineProbe::tr("Power"), number(found->tdp_watts, QStringLiteral("W")))};
-    if (!found->note.empty()) rows.append(factRow(MachineProbe::tr("Note"), qt(found->note)));
+    // A long note would push the figures out of the card: its words are the row's tip.
+    if (!found->note.empty()) {
+        TextRow note = factRow(MachineProbe::tr("Note"), qt(found->note));
+        note.tip = plainTip(qt(found->note));
+        rows.append(note);
+    }
     return rows;
 }
 

@@ -37,7 +37,7 @@ const Lesson* LessonsModel::lesson() const {
 
 void LessonsModel::openPlan() {
     const Lesson* shown = lesson();
-    if (shown && !isOpen()) plan_->replace(shown->plan, tr("Open the lesson's plan"));
+    if (shown && !isOpen()) emit planRequested(shown->plan);
 }
 
 bool LessonsModel::isOpen() const { return lesson() && lesson()->plan == plan_->plan(); }

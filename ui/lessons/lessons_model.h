@@ -26,13 +26,14 @@ public:
     void choose(int index);
     int chosen() const { return chosen_; }
     const Lesson* lesson() const;
-    /// The chosen lesson's plan becomes the plan, as one step that can be undone.
+    /// Asks for the chosen lesson's plan in place of the present one: planRequested().
     void openPlan();
     /// The plan is the chosen lesson's.
     bool isOpen() const;
 
 signals:
     void changed();
+    void planRequested(const plimsoll::Plan& plan);
 
 private:
     PlanModel* plan_;

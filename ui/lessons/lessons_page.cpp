@@ -38,7 +38,7 @@ LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
     open_ = new QPushButton(tr("Open this plan"), card_);
     open_->setProperty("primary", true);
     open_->setAccessibleName(open_->text());
-    open_->setToolTip(tr("The lesson's plan becomes the plan, as one step that can be undone"));
+    open_->setToolTip(tr("Opens the lesson's plan in place of this one"));
     card_->addToTitle(open_);
     title_ = new WrapLabel(card_);
     title_->setFont(uiFont(1.5, true));
@@ -56,6 +56,7 @@ LessonsPage::LessonsPage(PlanModel* plan, QWidget* parent)
     connect(open_, &QPushButton::clicked, &model_, &LessonsModel::openPlan);
     connect(list_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& row) { model_.choose(row.row()); });
+    connect(&model_, &LessonsModel::planRequested, this, &LessonsPage::planRequested);
     connect(&model_, &LessonsModel::changed, this, &LessonsPage::refresh);
 }
 

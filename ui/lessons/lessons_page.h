@@ -26,6 +26,9 @@ public:
     QString text() const;  ///< without its markup
     QPushButton* openButton() const { return open_; }
 
+signals:
+    void planRequested(const plimsoll::Plan& plan);
+
 protected:
     void showEvent(QShowEvent* event) override;
     void changeEvent(QEvent* event) override;

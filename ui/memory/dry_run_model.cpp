@@ -216,18 +216,33 @@ QList<TextRow> standingRows(const MemoryTimeline& timeline, int most) {
     return rows;
 }
 
-QList<Figure> timelineFigures(const MemoryTimeline& timeline, Bytes estimated) {
+namespace {
+
+/// What the caching allocator makes of the trace. It ends where it fails, so its peak may lie below the tensors'.
+QString reservedWords(const MemoryTimeline& timeline, Bytes usable) {
+    if (timeline.peak_reserved < timeline.peak)
+        return usable > 0 ? DryRunModel::tr("then the caching allocator fails: %1 of live tensors do not fit into %2")
+                                .arg(bytesText(timeline.peak), bytesText(usable))
+                          : DryRunModel::tr("then the caching allocator fails: the GPU has no more");
+    const QString of = DryRunModel::tr("reserved by the caching allocator, %1 of the peak")
+                           .arg(percentText(static_cast<double>(timeline.peak_reserved) /
+                                            static_cast<double>(std::max<Bytes>(timeline.peak, 1))));
+    if (usable <= 0) return of;
+    return DryRunModel::tr("%1 · %2 usable").arg(of, bytesText(usable));
+}
+
+}  // namespace
+
+QList<Figure> timelineFigures(const MemoryTimeline& timeline, Bytes estimated, Bytes usable) {
     QList<Figure> figures{{DryRunModel::tr("Peak"), bytesText(timeline.peak),
-                           DryRunModel::tr("live, after event %1 of %2")
+                           DryRunModel::tr("allocated, after event %1 of %2")
                                .arg(countText(timeline.peak_event), countText(timeline.events))}};
     if (timeline.peak_reserved > 0)
-        figures.append({DryRunModel::tr("Reserved"), bytesText(timeline.peak_reserved),
-                        DryRunModel::tr("from the card, %1 of the peak")
-                            .arg(percentText(static_cast<double>(timeline.peak_reserved) /
-                                             static_cast<double>(std::max<Bytes>(timeline.peak, 1))))});
+        figures.append(
+            {DryRunModel::tr("Reserved"), bytesText(timeline.peak_reserved), reservedWords(timeline, usable)});
     if (estimated > 0) {
         const double off = static_cast<double>(estimated) / static_cast<double>(std::max<Bytes>(timeline.peak, 1)) - 1;
-        figures.append({DryRunModel::tr("Closed form"), bytesText(estimated),
+        figures.append({DryRunModel::tr("Analytic estimate"), bytesText(estimated),
                         DryRunModel::tr("the same rank without overhead, %1%2 %")
                             .arg(off < 0 ? QStringLiteral("−") : QStringLiteral("+"),
                                  QLocale().toString(std::abs(off) * 100, 'f', 1))});

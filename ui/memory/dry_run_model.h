@@ -68,7 +68,7 @@ std::int64_t firstRankOf(const Layout& layout, int stage);
 /// a row (each layer is in its tip), largest first; of more than `most` rows the rest in one.
 QStringList standingHeaders();
 QList<TextRow> standingRows(const MemoryTimeline& timeline, int most);
-/// Peak, reserved, the closed form of the same rank (0: not known), how far it is off.
-QList<Figure> timelineFigures(const MemoryTimeline& timeline, Bytes estimated);
+/// Peak, reserved (with the verdict of the allocator on a GPU of `usable` bytes, 0: not known), the closed form of the same rank (0: not known), how far it is off.
+QList<Figure> timelineFigures(const MemoryTimeline& timeline, Bytes estimated, Bytes usable = 0);
 
 }  // namespace plimsoll::ui

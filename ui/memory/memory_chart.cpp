@@ -15,7 +15,7 @@
 
 namespace plimsoll::ui {
 
-MemoryChart::MemoryChart(QWidget* parent) : TimeChart(tr("Memory through the step"), parent) {
+MemoryChart::MemoryChart(QWidget* parent) : TimeChart(tr("Memory over one step"), parent) {
     setZoomable(true);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }

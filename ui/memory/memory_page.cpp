@@ -45,7 +45,7 @@ MemoryPage::MemoryPage(PlanModel* plan, QWidget* parent)
 }
 
 void MemoryPage::makeChart(QVBoxLayout* column) {
-    timeline_ = new Card(tr("Memory through the step"), this);
+    timeline_ = new Card(tr("Memory over one step"), this);
     stage_ = new ComboBox(timeline_);
     stage_->setAccessibleName(tr("Pipeline stage of the dry run"));
     connect(stage_, &QComboBox::activated, this, [this](int stage) {
@@ -76,9 +76,9 @@ void MemoryPage::makeChart(QVBoxLayout* column) {
     timeline_->body()->addWidget(chart_, 1);
     auto* hint = new WrapLabel(timeline_);
     hint->setProperty("tone", "muted");
-    hint->setText(
-        tr("The wheel zooms, dragging moves, a double click shows the whole step; point at the chart for the op. Shift "
-           "and the arrow keys walk from point to point."));
+    hint->setText(tr(
+        "Ctrl and the wheel zoom, dragging moves, a double click shows the whole step; point at the chart for the op. Shift "
+        "and the arrow keys walk from point to point."));
     timeline_->body()->addWidget(hint);
     column->addWidget(timeline_);
 }
@@ -91,8 +91,8 @@ void MemoryPage::makeBreakdown(QVBoxLayout* column) {
 }
 
 void MemoryPage::makeStanding(QVBoxLayout* column) {
-    peak_ = new Card(tr("What stands at the peak"), this);
-    table_ = new FactTable(tr("What stands at the peak"), peak_);
+    peak_ = new Card(tr("Live tensors at the peak"), this);
+    table_ = new FactTable(tr("Live tensors at the peak"), peak_);
     table_->setModel(&standing_);
     table_->setStretch(1);
     table_->setWholeHeight(true);
@@ -197,7 +197,8 @@ void MemoryPage::refresh() {
     chart_->setDimmed(known && !model_.isFresh());
     chart_->setEmptyText(failed || impossible ? QString() : tr("The dry run has not ended yet."));
     if (known) {
-        figures_->setFigures(timelineFigures(*timeline, model_.isFresh() ? estimated() : 0));
+        const std::optional<MemoryEstimate>& last = plan_->lastGood().memory;
+        figures_->setFigures(timelineFigures(*timeline, model_.isFresh() ? estimated() : 0, last ? last->usable : 0));
         standing_.setRows(standingRows(*timeline, mostStanding));
         legend_->setShowsReserved(!timeline->reserved.empty());
         peak_->setFact(tr("after event %1").arg(countText(timeline->peak_event)));

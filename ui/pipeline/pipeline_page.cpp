@@ -62,8 +62,8 @@ void PipelinePage::makeLeft() {
         {QStringLiteral("layout.schedule"), QStringLiteral("layout.pp"), QStringLiteral("layout.accumulation"),
          QStringLiteral("layout.chunks"), QStringLiteral("layout.split"), QStringLiteral("layout.schedule_file")},
         planned_));
-    auto* follow = new QPushButton(tr("Follow a list…"), planned_);
-    follow->setAccessibleName(tr("Follow a list of operations from a file"));
+    auto* follow = new QPushButton(tr("Load a schedule file…"), planned_);
+    follow->setAccessibleName(tr("Load a schedule file of operations from a file"));
     follow->setToolTip(
         tr("A file that Save… or plimsoll pipeline --save-list wrote, perhaps changed by hand; the plan "
            "takes its ranks, micro-batches and chunks"));
@@ -76,7 +76,7 @@ void PipelinePage::makeLeft() {
 }
 
 void PipelinePage::askForList() {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Follow a list of operations"), QString(),
+    const QString path = QFileDialog::getOpenFileName(this, tr("Load a schedule file of operations"), QString(),
                                                       tr("Lists of operations (*.json);;All files (*)"));
     if (path.isEmpty()) return;
     if (const Result<void> followed = followList(*plan_, path); !followed)
@@ -185,7 +185,7 @@ void PipelinePage::refresh() {
     gantt_->setEmptyText(model_.problem());
     gantt_->setPipeline(shown);
     timeline_->setFact(
-        shown ? tr("one forward of an average rank takes 1; the step takes %1").arg(timeText(shown->timeline.makespan))
+        shown ? tr("time unit = one average forward; the step takes %1").arg(timeText(shown->timeline.makespan))
               : QString());
     if (shown) legend_->setShown(splits_backward(shown->schedule), shown->schedule.chunks > 1);
     const int ranks = shown ? shown->schedule.ranks : 1;

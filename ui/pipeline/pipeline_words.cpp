@@ -65,7 +65,7 @@ QString shapeWords(const Pipeline& pipeline) {
                                   : PipelineWords::tr("%1 ranks").arg(countText(shape.ranks)),
                  shape.micro_batches == 1 ? PipelineWords::tr("1 micro-batch")
                                           : PipelineWords::tr("%1 micro-batches").arg(countText(shape.micro_batches)));
-    if (shape.chunks > 1) words += PipelineWords::tr(", %1 chunks a rank").arg(countText(shape.chunks));
+    if (shape.chunks > 1) words += PipelineWords::tr(", %1 chunks per rank").arg(countText(shape.chunks));
     return words;
 }
 
@@ -83,7 +83,7 @@ QList<Figure> pipelineFigures(const Pipeline& pipeline, double batchBytes) {
                           pipeline.file.empty() ? PipelineWords::tr("the schedule is found by search")
                                                 : PipelineWords::tr("the list comes from a file")};
     if (splits_backward(pipeline.schedule))
-        figures << Figure{PipelineWords::tr("Bubble a rank"), percentText(timeline.bubble_per_rank),
+        figures << Figure{PipelineWords::tr("Bubble per rank"), percentText(timeline.bubble_per_rank),
                           PipelineWords::tr("each rank starts its next step early")};
     const double peak = peak_micro_batches(pipeline.schedule);
     QString held = peak == 1 ? PipelineWords::tr("micro-batch on the fullest rank")
@@ -137,7 +137,7 @@ QString differenceWords(const Pipeline& pipeline) {
         reasons << PipelineWords::tr("%1 as the formula stands for many micro-batches and the times of its paper")
                        .arg(points(rest));
     return reasons.isEmpty() ? QString()
-                             : PipelineWords::tr("Beside the closed form: %1.").arg(reasons.join(QStringLiteral("; ")));
+                             : PipelineWords::tr("vs the formula: %1.").arg(reasons.join(QStringLiteral("; ")));
 }
 
 QString comparisonWords(const Pipeline& first, const Pipeline& second) {

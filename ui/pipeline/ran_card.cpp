@@ -17,7 +17,7 @@ enum Prediction { OwnTimes, Model };
 }  // namespace
 
 RanCard::RanCard(QWidget* parent)
-    : Card(tr("As it ran"), parent),
+    : Card(tr("Measured"), parent),
       span_(new TimeSpan(this)),
       runs_(new ComboBox(this)),
       predictions_(new ComboBox(this)),
@@ -25,7 +25,7 @@ RanCard::RanCard(QWidget* parent)
       gantt_(new Gantt(this)) {
     setFact(tr("filled: measured, outlined: predicted, in milliseconds"));
     runs_->setAccessibleName(tr("Run to compare with"));
-    runs_->addItem(tr("compare with no run"), QString());
+    runs_->addItem(tr("Choose a run"), QString());
     predictions_->setAccessibleName(tr("What the prediction rests on"));
     predictions_->addItem(tr("by the run's own operations"));
     predictions_->setItemData(
@@ -69,7 +69,7 @@ void RanCard::hideEvent(QHideEvent* event) {
 
 void RanCard::listRuns() {
     runs_->clear();
-    runs_->addItem(tr("compare with no run"), QString());
+    runs_->addItem(tr("Choose a run"), QString());
     for (const RunChoice& run : model_.runs()) runs_->addItem(tr("compare with %1").arg(run.name), run.path);
     runs_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     runs_->setCurrentIndex(std::max(0, runs_->findData(model_.chosen())));

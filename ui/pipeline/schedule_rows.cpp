@@ -37,7 +37,7 @@ Alternative alternativeOf(Schedule schedule, WhatIf tried, const Plan& plan) {
 
 QStringList scheduleHeaders() {
     return {ScheduleRows::tr("Schedule"), ScheduleRows::tr("Bubble"), ScheduleRows::tr("Step"),
-            ScheduleRows::tr("Peak"), ScheduleRows::tr("Bubble a rank")};
+            ScheduleRows::tr("Peak"), ScheduleRows::tr("Bubble per rank")};
 }
 
 QList<TextRow> scheduleTextRows(const std::vector<Alternative>& rows, Schedule shown) {

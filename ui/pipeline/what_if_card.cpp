@@ -36,7 +36,7 @@ WhatIfCard::WhatIfCard(PipelineModel* model, QWidget* parent)
     body()->addLayout(row);
     ranks_ = addSlider(tr("Stages"), tr("Pipeline ranks to try (p)"), evenStops(1, 64, 1),
                        [](WhatIf& tried, double value) { tried.ranks = whole(value); });
-    micro_batches_ = addSlider(tr("Micro-batches"), tr("Micro-batches a step to try (m)"), growingStops(512),
+    micro_batches_ = addSlider(tr("Micro-batches"), tr("Micro-batches per step to try (m)"), growingStops(512),
                                [](WhatIf& tried, double value) { tried.microBatches = whole(value); });
     chunks_ = addSlider(tr("Chunks"), tr("Stages a rank holds, of the schedules that say (v)"), evenStops(1, 8, 1),
                         [](WhatIf& tried, double value) { tried.chunks = whole(value); });
@@ -60,7 +60,7 @@ SliderRow* WhatIfCard::addSlider(const QString& name, const QString& help, std::
 
 void WhatIfCard::addTimes() {
     plan_times_ = new Switch(this);
-    plan_times_->setAccessibleName(tr("Use the plan's own times"));
+    plan_times_->setAccessibleName(tr("Use estimated stage times"));
     plan_times_->setToolTip(
         tr("Times from the FLOPs of the plan's layers; off: equal stages that take the times below"));
     connect(plan_times_, &QCheckBox::clicked, this, [this](bool on) {
@@ -69,7 +69,7 @@ void WhatIfCard::addTimes() {
         model_->tryOut(tried);
     });
     auto* row = new QHBoxLayout;
-    auto* label = new PlainLabel(tr("The plan's own times"), this);
+    auto* label = new PlainLabel(tr("Use estimated stage times"), this);
     label->setBuddy(plan_times_);
     row->addWidget(label, 1);
     row->addWidget(plan_times_);

@@ -41,6 +41,9 @@ ChoiceTable::ChoiceTable(const QString& name, const QString& searchHint, TextTab
     connect(search_, &QLineEdit::returnPressed, this, [this] {
         if (sorted_->rowCount() > 0) choose(sorted_->index(0, 0));
     });
+    // Neither a filter nor the arrow keys choose: the highlight stays with the row that is in the plan.
+    connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &ChoiceTable::markChosen);
+    connect(sorted_, &QAbstractItemModel::rowsInserted, this, &ChoiceTable::markChosen);
     connect(table_, &QTableView::clicked, this, &ChoiceTable::choose);
     connect(table_, &QTableView::activated, this, &ChoiceTable::choose);
 }
@@ -51,15 +54,27 @@ void ChoiceTable::choose(const QModelIndex& index) {
 }
 
 void ChoiceTable::setCurrent(const QString& name) {
-    for (int row = 0; row < sorted_->rowCount(); ++row) {
-        if (sorted_->index(row, 0).data(TextTable::NameRole).toString() != name) continue;
-        if (table_->currentIndex().row() != row || !table_->selectionModel()->hasSelection()) {
-            table_->selectRow(row);
-            table_->scrollTo(sorted_->index(row, 0));
-        }
-        return;
-    }
-    table_->clearSelection();
+    const bool other = name != chosen_;
+    chosen_ = name;
+    markChosen();
+    const QModelIndexList rows = table_->selectionModel()->selectedRows();
+    if (!other || rows.isEmpty()) return;
+    table_->selectionModel()->setCurrentIndex(rows.first(), QItemSelectionModel::NoUpdate);
+    table_->scrollTo(rows.first());
+}
+
+void ChoiceTable::markChosen() {
+    if (marking_) return;
+    marking_ = true;
+    int found = -1;
+    for (int row = 0; row < sorted_->rowCount() && found < 0; ++row)
+        if (sorted_->index(row, 0).data(TextTable::NameRole).toString() == chosen_) found = row;
+    if (found < 0)
+        table_->selectionModel()->clearSelection();
+    else
+        table_->selectionModel()->select(sorted_->index(found, 0),
+                                         QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    marking_ = false;
 }
 
 }  // namespace plimsoll::ui

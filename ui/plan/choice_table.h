@@ -26,10 +26,13 @@ signals:
 
 private:
     void choose(const QModelIndex& index);
+    void markChosen();
 
     QSortFilterProxyModel* sorted_;
     QLineEdit* search_;
     FactTable* table_;
+    QString chosen_;  ///< whose row is highlighted, and no other
+    bool marking_ = false;
 };
 
 }  // namespace plimsoll::ui

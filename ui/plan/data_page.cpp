@@ -9,6 +9,7 @@
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QStyle>
 
 #include "ui/plan/data_words.h"
 #include "ui/plan/plan_model.h"
@@ -62,7 +63,7 @@ void DataPage::makeChoice(QVBoxLayout* column) {
         model_, {QStringLiteral("data.sequence_length"), QStringLiteral("data.validation_fraction")}, card));
     column->addWidget(card);
 
-    auto* facts = new Card(tr("What it holds"), this);
+    auto* facts = new Card(tr("Statistics"), this);
     problem_ = new PlainLabel(facts);
     problem_->setWordWrap(true);
     problem_->setProperty("tone", "bad");
@@ -85,7 +86,7 @@ void DataPage::makeChoice(QVBoxLayout* column) {
 }
 
 void DataPage::makePreview(QVBoxLayout* column) {
-    text_ = new Card(tr("Beginning"), this);
+    text_ = new Card(tr("Preview"), this);
     beginning_ = new QPlainTextEdit(text_);
     beginning_->setReadOnly(true);
     beginning_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
@@ -111,7 +112,11 @@ void DataPage::showEvent(QShowEvent* event) {
 
 void DataPage::refresh() {
     const DataFacts& facts = preview_.facts();
-    problem_->setText(preview_.isLoading() ? QString() : facts.problem);
+    const QString doubts = dataDoubts(facts, model_->plan());
+    problem_->setText(preview_.isLoading() ? QString() : facts.problem.isEmpty() ? doubts : facts.problem);
+    problem_->setProperty("tone", facts.problem.isEmpty() ? "warn" : "bad");
+    problem_->style()->unpolish(problem_);
+    problem_->style()->polish(problem_);
     problem_->setVisible(!problem_->text().isEmpty());
     facts_.setRows(dataRows(preview_, model_->plan()));
     text_->setFact(preview_.isLoading() ? tr("reading…") : facts.name);

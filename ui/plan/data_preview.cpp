@@ -11,6 +11,18 @@ namespace {
 
 constexpr Bytes previewBytes = 4000;
 
+/// A NUL, or one in twenty characters that cannot be read as UTF-8 or controls something.
+bool looksBinary(const QString& text) {
+    qsizetype odd = 0;
+    for (const QChar c : text) {
+        if (c.isNull()) return true;
+        const bool control = c < QLatin1Char(' ') && c != QLatin1Char('\n') && c != QLatin1Char('\r') &&
+                             c != QLatin1Char('\t') && c != QLatin1Char('\f');
+        if (control || c == QChar::ReplacementCharacter) ++odd;
+    }
+    return odd * 20 > text.size();
+}
+
 }  // namespace
 
 DataFacts readDataFacts(const Data& data, std::uint64_t seed) {
@@ -30,6 +42,7 @@ DataFacts readDataFacts(const Data& data, std::uint64_t seed) {
     // The cut may fall within a character of several bytes.
     if (corpus->size > previewBytes)
         while (facts.beginning.endsWith(QChar::ReplacementCharacter)) facts.beginning.chop(1);
+    facts.looksBinary = looksBinary(facts.beginning);
     return facts;
 }
 

@@ -18,7 +18,8 @@ struct DataFacts {
     qint64 documents = 0;
     qint64 trainBytes = 0;
     qint64 samplesPerEpoch = 0;
-    QString beginning;  ///< the first characters
+    QString beginning;         ///< the first characters
+    bool looksBinary = false;  ///< it has characters that no text has
 };
 
 class DataPreview : public QObject {

@@ -10,4 +10,7 @@ namespace plimsoll::ui {
 /// Empty while the text cannot be read.
 QList<TextRow> dataRows(const DataPreview& preview, const Plan& plan);
 
+/// What is doubtful about the text for this plan, in a sentence; "" when nothing is.
+QString dataDoubts(const DataFacts& facts, const Plan& plan);
+
 }  // namespace plimsoll::ui

@@ -52,7 +52,7 @@ LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
 }
 
 void LayoutPage::makeLeft() {
-    QVBoxLayout* left = addColumn(0, 268);
+    QVBoxLayout* left = addColumn(0, 312);
     layout_ = new Card(tr("Layout"), this);
     layout_->body()->addWidget(
         new FieldForm(model_,
@@ -123,7 +123,7 @@ void LayoutPage::setBaseline(bool kept) {
     baseline_.reset();
     if (kept && memory) baseline_ = MemoryBaseline{*memory, planSummary(model_->plan())};
     keep_->setChecked(baseline_.has_value());
-    keep_->setText(baseline_ ? tr("End the comparison") : tr("Compare with now"));
+    keep_->setText(baseline_ ? tr("Unpin the baseline") : tr("Pin as baseline"));
     keep_->setToolTip(baseline_ ? tr("Back to the memory as it is")
                                 : tr("Keeps the memory as it is now; later edits show what each term gains or loses"));
     kept_->setVisible(baseline_.has_value());
@@ -150,7 +150,7 @@ void LayoutPage::makeLower(QVBoxLayout* column) {
     });
 
     auto* rules = new Card(tr("Rules of thumb"), this);
-    rules->setFact(tr("what people quote, beside the exact terms over all ranks"));
+    rules->setFact(tr("common estimates beside the exact terms, all ranks together"));
     rules->body()->addWidget(new RulesView(model_, rules));
     rules->body()->addStretch(1);
     lower_->addWidget(rules, 3);
@@ -170,6 +170,15 @@ void LayoutPage::refresh() {
     refreshTime();
     refreshStages();
     refreshMemory();
+    for (Card* card : {pipeline_, step_, memory_, activations_}) card->setStale(!model_->isGood());
+    batch_->setVisible(model_->isGood());
+}
+
+QList<Card*> LayoutPage::staleCards() const {
+    QList<Card*> stale;
+    for (Card* card : {pipeline_, step_, memory_, activations_})
+        if (card->isStale()) stale.append(card);
+    return stale;
 }
 
 void LayoutPage::refreshPipeline() {

@@ -28,6 +28,8 @@ public:
     TimeBar* time() const { return time_; }
     const TextTable& terms() const { return terms_; }
     const TextTable& comparison() const { return comparison_; }
+    /// The cards whose figures belong to the last possible plan.
+    QList<Card*> staleCards() const;
     /// Keeps the current memory to compare later edits with; or forgets it.
     QPushButton* keepBaseline() const { return keep_; }
 

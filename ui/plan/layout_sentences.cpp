@@ -19,8 +19,10 @@ QString scheduleName(Schedule schedule) { return QString::fromLatin1(schedule_ti
 
 QString hardwareWords(const Plan& plan) {
     const Cluster& cluster = plan.cluster;
-    const QString kind = cluster.on_cpu() ? LayoutWords::tr("%1 CPU ranks") : LayoutWords::tr("%1 GPUs");
-    QString words = kind.arg(countText(cluster.world_size()));
+    const bool one = cluster.world_size() == 1;
+    QString words = one ? (cluster.on_cpu() ? LayoutWords::tr("1 CPU rank") : LayoutWords::tr("1 GPU"))
+                        : (cluster.on_cpu() ? LayoutWords::tr("%1 CPU ranks") : LayoutWords::tr("%1 GPUs"))
+                              .arg(countText(cluster.world_size()));
     if (cluster.nodes > 1) words += LayoutWords::tr(", %1 nodes").arg(countText(cluster.nodes));
     return words;
 }
@@ -41,10 +43,11 @@ QString pipelineWords(const Plan& plan, const PlanNumbers& numbers) {
         numbers.pipeline ? QString::fromStdString(pipeline_title(*numbers.pipeline)) : scheduleName(layout.schedule);
     const QString what = LayoutWords::tr("%1, %2 stages, %3").arg(name, countText(layout.pp), batches);
     if (!numbers.pipeline) return what;
-    const QString bubble = LayoutWords::tr("%1 · bubble %2").arg(what, percentText(numbers.pipeline->timeline.bubble));
+    const QString bubble =
+        LayoutWords::tr("%1 · bubble %2, simulated").arg(what, percentText(numbers.pipeline->timeline.bubble));
     const auto& form = numbers.pipeline->closed_form;
     if (!form) return bubble;
-    return LayoutWords::tr("%1 (closed form %2 = %3)")
+    return LayoutWords::tr("%1 (formula %2 = %3)")
         .arg(bubble, QString::fromStdString(form->formula), percentText(form->bubble));
 }
 
@@ -58,7 +61,7 @@ QString noTimelineWords(const Plan& plan, const PlanNumbers& numbers) {
 QString stageWords(const RankMemory& stage) {
     QStringList parts;
     parts << (stage.ranks == 1 ? LayoutWords::tr("1 rank")
-                               : LayoutWords::tr("%1 ranks alike").arg(countText(stage.ranks)));
+                               : LayoutWords::tr("%1 identical ranks").arg(countText(stage.ranks)));
     parts << LayoutWords::tr("%1 layers").arg(countText(stage.layers));
     parts << LayoutWords::tr("%1 parameters before ZeRO").arg(countText(stage.parameters));
     if (stage.in_flight > 1) parts << LayoutWords::tr("%1 micro-batches in flight").arg(countText(stage.in_flight));
@@ -66,7 +69,7 @@ QString stageWords(const RankMemory& stage) {
 }
 
 QString activationWords(const RankMemory& stage) {
-    return LayoutWords::tr("%1 a layer and micro-batch").arg(bytesText(stage.activations_per_layer));
+    return LayoutWords::tr("%1 per layer and micro-batch").arg(bytesText(stage.activations_per_layer));
 }
 
 }  // namespace plimsoll::ui

@@ -18,7 +18,7 @@ QString pipelineWords(const Plan& plan, const PlanNumbers& numbers);
 QString noTimelineWords(const Plan& plan, const PlanNumbers& numbers);
 /// "8 ranks alike · 10 layers · 3,263,901,696 parameters · up to 4 micro-batches in flight".
 QString stageWords(const RankMemory& stage);
-/// "2.1 GiB a layer and micro-batch".
+/// "2.1 GiB per layer and micro-batch".
 QString activationWords(const RankMemory& stage);
 
 }  // namespace plimsoll::ui

@@ -59,10 +59,10 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     setAcceptDrops(true);
     preset_rows_.setRows(presetRows());
     auto* card = new Card(tr("Presets"), this);
-    card->setFact(tr("a click takes the model, the rest of the plan stays"));
+    card->setFact(tr("click to switch the model; hardware, layout and recipe are kept"));
     presets_ = new ChoiceTable(tr("Model presets"), tr("Find a preset"), &preset_rows_, card);
     card->body()->addWidget(presets_, 1);
-    auto* fit = new QPushButton(tr("Start a plan that fits this model"), card);
+    auto* fit = new QPushButton(tr("Suggest a complete plan"), card);
     fit->setAccessibleName(fit->text());
     fit->setToolTip(tr("Hardware, layout and recipe to start from, as one step that can be undone"));
     auto* import = new QPushButton(tr("Import config.json…"), card);
@@ -76,7 +76,7 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     card->body()->addLayout(buttons);
     addColumn(4)->addWidget(card, 1);
 
-    QVBoxLayout* middle = addColumn(0, 280);
+    QVBoxLayout* middle = addColumn(0, 316);
     architecture_->body()->addWidget(new FieldForm(model_, architectureKeys(), architecture_));
     architecture_->body()->addStretch(1);
     middle->addWidget(architecture_, 1);
@@ -89,8 +89,8 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
     parameters_->body()->addWidget(parts);
     QVBoxLayout* right = addColumn(3);
     right->addWidget(parameters_);
-    auto* stability = new Card(tr("Stability"), this);
-    stability->setFact(tr("of deep and wide models"));
+    auto* stability = new Card(tr("Training stability"), this);
+    stability->setFact(tr("deep and wide models"));
     stability->body()->addWidget(new FieldForm(model_, stabilityKeys(), stability));
     right->addWidget(stability);
     right->addWidget(makeStart());
@@ -104,8 +104,8 @@ ModelPage::ModelPage(PlanModel* model, QWidget* parent)
 }
 
 Card* ModelPage::makeStart() {
-    auto* card = new Card(tr("Start of the training"), this);
-    card->setFact(tr("empty: fresh weights by the seed"));
+    auto* card = new Card(tr("Initial weights"), this);
+    card->setFact(tr("empty = random initialization"));
     auto* folder = new QPushButton(tr("Folder…"), card);
     folder->setAccessibleName(tr("Choose the folder of a Hugging Face checkpoint"));
     folder->setToolTip(folder->accessibleName());

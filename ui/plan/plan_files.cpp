@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/plan/plan_files.h"
 
+#include <optional>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -52,6 +53,7 @@ Result<void> PlanFiles::saveDraft() {
     draft["path"] = model_->path().toStdString();
     draft["plan"] = to_json(model_->plan());
     if (model_->state().saved) draft["saved"] = to_json(*model_->state().saved);
+    if (model_->state().opened) draft["opened"] = to_json(*model_->state().opened);
     Result<void> saved = makeStateFolder();
     if (saved) saved = write_json(inState("draft.json"), draft);
     if (!saved && !failing_) emit draftFailed(QString::fromStdString(saved.error().message));
@@ -59,10 +61,34 @@ Result<void> PlanFiles::saveDraft() {
     return saved;
 }
 
-Result<bool> PlanFiles::restoreDraft() {
+namespace {
+
+/// The draft of the last session; nothing where there is none.
+Result<std::optional<PlanState>> readDraft() {
     const std::filesystem::path path = inState("draft.json");
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) return false;
+    if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+    PLIMSOLL_TRY(const auto draft, read_json(path, draftLimit));
+    if (!draft.is_object() || !draft.contains("plan")) return bad_input("it holds no plan");
+    PLIMSOLL_TRY(auto plan, plan_from_json(draft["plan"], "draft.json"));
+    const auto kept = [&](const char* key) -> std::shared_ptr<const Plan> {
+        if (!draft.contains(key)) return nullptr;
+        Result<LoadedPlan> loaded = plan_from_json(draft[key], "draft.json");
+        return loaded ? std::make_shared<const Plan>(std::move(loaded->plan)) : nullptr;
+    };
+    PlanState state;
+    state.plan = std::move(plan.plan);
+    if (draft.contains("path") && draft["path"].is_string())
+        state.path = QString::fromStdString(draft["path"].get<std::string>());
+    state.saved = kept("saved");
+    state.opened = kept("opened");
+    return std::optional(std::move(state));
+}
+
+}  // namespace
+
+Result<bool> PlanFiles::restoreDraft() {
+    const std::filesystem::path path = inState("draft.json");
     const auto setAside = [&path](const std::string& reason) -> Result<bool> {
         std::filesystem::path aside = path;
         aside += ".unreadable";
@@ -70,22 +96,42 @@ Result<bool> PlanFiles::restoreDraft() {
         std::filesystem::rename(path, aside, error);
         return bad_input("the draft of the last session cannot be read ({}); it is kept as {}", reason, aside.string());
     };
-    const Result<Json> draft = read_json(path, draftLimit);
+    Result<std::optional<PlanState>> draft = readDraft();
     if (!draft) return setAside(draft.error().message);
-    if (!draft->is_object() || !draft->contains("plan")) return setAside("it holds no plan");
-    Result<LoadedPlan> plan = plan_from_json((*draft)["plan"], "draft.json");
-    if (!plan) return setAside(plan.error().message);
-
-    PlanState state;
-    state.plan = std::move(plan->plan);
-    if (draft->contains("path") && (*draft)["path"].is_string())
-        state.path = QString::fromStdString((*draft)["path"].get<std::string>());
-    if (draft->contains("saved")) {
-        if (Result<LoadedPlan> saved = plan_from_json((*draft)["saved"], "draft.json"))
-            state.saved = std::make_shared<const Plan>(std::move(saved->plan));
-    }
-    model_->restore(state);
+    if (!*draft) return false;
+    model_->restore(**draft);
     return true;
+}
+
+QString PlanFiles::keepDraftAside() {
+    const Result<std::optional<PlanState>> draft = readDraft();
+    if (!draft || !*draft) return {};
+    const PlanState& state = **draft;
+    const bool saved = state.saved && *state.saved == state.plan;
+    if (saved || (state.opened && *state.opened == state.plan)) return {};
+    if (!makeStateFolder()) return {};
+    const QDir folder(stateFolder());
+    if (!folder.mkpath(QStringLiteral("kept"))) return {};
+    const QString stem = suggestedName(state.plan).chopped(5);
+    QString path = folder.filePath(QStringLiteral("kept/%1.json").arg(stem));
+    for (int number = 2; QFile::exists(path); ++number)
+        path = folder.filePath(QStringLiteral("kept/%1-%2.json").arg(stem).arg(number));
+    if (!save_plan(path.toStdString(), state.plan)) return {};
+    remember(path);
+    return path;
+}
+
+QString PlanFiles::suggestedName(const Plan& plan) {
+    const QString text = plan.name.empty() ? planSummary(plan) : QString::fromStdString(plan.name);
+    QString name;
+    for (const QChar letter : text.left(60).toLower()) {
+        if (letter.isLetterOrNumber())
+            name += letter;
+        else if (!name.isEmpty() && !name.endsWith(QLatin1Char('-')))
+            name += QLatin1Char('-');
+    }
+    while (name.endsWith(QLatin1Char('-'))) name.chop(1);
+    return (name.isEmpty() ? QStringLiteral("plan") : name) + QStringLiteral(".json");
 }
 
 Result<void> PlanFiles::open(const QString& pathOrPreset) {
@@ -97,7 +143,9 @@ Result<void> PlanFiles::open(const QString& pathOrPreset) {
 }
 
 Result<void> PlanFiles::save(const QString& path) {
-    Result<void> saved = model_->saveTo(QFileInfo(path).absoluteFilePath());
+    const QFileInfo file(path);
+    const QString ending = file.suffix().isEmpty() ? QStringLiteral(".json") : QString();
+    Result<void> saved = model_->saveTo(file.absoluteFilePath() + ending);
     if (saved) remember(model_->path());
     return saved;
 }

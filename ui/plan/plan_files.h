@@ -27,7 +27,14 @@ public:
     Result<void> saveDraft();
 
     Result<void> open(const QString& pathOrPreset);
+    /// `path` gets ".json" where its last part has no ending.
     Result<void> save(const QString& path);
+    /// For a plan that takes the draft's place: where the draft has edits that no file holds, they are kept as a plan
+    /// file of its own, which recent() lists. Its path, or "" when there was nothing to keep.
+    QString keepDraftAside();
+
+    /// "llama-7b-on-4-a100.json": a name for the plan's file.
+    static QString suggestedName(const Plan& plan);
 
     /// Newest first; missing files are left out.
     QStringList recent() const;

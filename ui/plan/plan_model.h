@@ -16,8 +16,9 @@ namespace plimsoll::ui {
 /// The state that a step of the undo stack restores.
 struct PlanState {
     Plan plan;
-    QString path;                       ///< file it belongs to; "" for a new plan
-    std::shared_ptr<const Plan> saved;  ///< as in that file; null when never saved
+    QString path;                        ///< file it belongs to; "" for a new plan
+    std::shared_ptr<const Plan> saved;   ///< as in that file; null when never saved
+    std::shared_ptr<const Plan> opened;  ///< as the person found it; without edits nothing is lost by leaving it
 };
 
 struct FieldProblem {
@@ -38,7 +39,8 @@ public:
     QString text(const QString& key) const { return texts_.value(key); }
     /// Takes what a person typed. What cannot be read stays out of the plan and becomes the field's problem. Edits of
     /// the same field merge into one step until endEdit(). A changed number of ranks or of tensor, pipeline or context
-    /// parallel ranks takes data parallel along where it divides.
+    /// parallel ranks takes data parallel along where it divides, and accumulation so that the global batch stays; where
+    /// it cannot stay, noticed() says so. A name that described the plan goes along with its model and hardware.
     void setText(const QString& key, const QString& typed);
     /// The next edit is a step of its own.
     void endEdit();
@@ -46,7 +48,8 @@ public:
     void replace(const Plan& plan, const QString& what);
     /// The same for a layout of other ranks: data parallel goes along where it divides.
     void relayout(Plan plan, const QString& what);
-    /// The model alone, by preset name.
+    /// The model by preset name. Where the person has chosen nothing but model and hardware since the demo, the plan
+    /// becomes one to train that model (core/estimate/training_plan.h) and planned() says so; else the rest stays.
     void usePreset(const QString& name);
 
     /// The framework whose memory is estimated: a view of the plan, not a part of the plan.
@@ -67,8 +70,12 @@ public:
 
     QString path() const { return state_.path; }
     bool isModified() const;
+    /// Whether edits would be lost if another plan took this one's place: since it was opened, or saved.
+    bool hasEdits() const;
     /// A plan file or a preset's name. The error says what is wrong; the plan stays.
     Result<void> open(const QString& pathOrPreset);
+    /// Another plan, which belongs to no file: a lesson's, or one that goes on from a run.
+    void openNew(const Plan& plan, const QString& what);
     Result<void> saveTo(const QString& path);
     /// The state that a draft brings back, without a step.
     void restore(const PlanState& state);
@@ -81,9 +88,18 @@ signals:
     /// The plan, a problem or a computed number changed.
     void changed();
     void fileChanged();  ///< path or modified
+    /// A plan was opened: what was said about the one before no longer counts.
+    void planOpened();
+    /// Hardware, layout and recipe followed the chosen model or GPUs; a sentence with what was planned.
+    void planned(const QString& sentence);
+    /// What the last edit changed beside its field, in a sentence; "" when that no longer holds.
+    void noticed(const QString& sentence);
 
 private:
     friend class PlanEdit;
+    bool planAlong(Plan& edited, const QString& key);
+    void beginRanks(const QString& key, Plan& edited);
+    void pushOpened(PlanState state, const QString& what);
     void push(Plan next, const QString& what, const QString& mergeKey = {});
     void apply(const PlanState& state, bool file);
     void forgetTyped();
@@ -100,7 +116,11 @@ private:
     PlanNumbers last_good_;
     QStringList notes_;
     Framework framework_ = Framework::Plimsoll;
+    QList<Plan> automatic_;  ///< plans in which only model and hardware are the person's choice
     int edit_ = 0;
+    Plan ranks_from_;  ///< the plan before the edit of the number of ranks that is being typed
+    QString ranks_key_;
+    int ranks_edit_ = -1;
 };
 
 /// "llama-13b on 32 × A100 SXM4 80GB".

@@ -113,7 +113,7 @@ QList<TextRow> termRows(const RankMemory& stage) {
 }
 
 QStringList recomputeHeaders() {
-    return {PlanTables::tr("Recompute"), PlanTables::tr("Activations"), PlanTables::tr("Rank in all")};
+    return {PlanTables::tr("Recompute"), PlanTables::tr("Activations"), PlanTables::tr("Total per rank")};
 }
 
 QList<TextRow> recomputeRows(const RankMemory& stage, Recompute current) {
@@ -133,7 +133,7 @@ QList<TextRow> recomputeRows(const RankMemory& stage, Recompute current) {
 }
 
 QStringList ruleHeaders() {
-    return {PlanTables::tr("Rule of thumb"), PlanTables::tr("Rule"), PlanTables::tr("Exact"), PlanTables::tr("Off by"),
+    return {PlanTables::tr("Rule of thumb"), PlanTables::tr("Rule"), PlanTables::tr("Exact"), PlanTables::tr("Error"),
             PlanTables::tr("Where it misleads")};
 }
 
@@ -205,7 +205,7 @@ QList<TextRow> gpuRows() {
         TextRow row;
         row.cells = {qt(gpu.name),
                      PlanTables::tr("%1 GB").arg(number(gpu.memory_gb, 0)),
-                     PlanTables::tr("%1 GiB").arg(number(gpu.usable_gib, 1)),
+                     bytesText(static_cast<Bytes>(gpu.usable_gib * static_cast<double>(GiB))),
                      number(gpu.memory_gbs, 0),
                      number(gpu.bf16_tflops, 0),
                      number(gpu.nvlink_gbs, 0)};

@@ -216,8 +216,8 @@ QVariant CandidateTable::headerData(int section, Qt::Orientation orientation, in
 
 void CandidateTable::writeTable(const std::vector<int>& rows, TableText& table) const {
     table.addRow({tr("rank"), tr("layout"), tr("GPUs"), tr("step, s"), tr("tokens/s"), tr("MFU"), tr("peak, bytes"),
-                  tr("bubble"), tr("price a million tokens"), tr("on the Pareto front"),
-                  tr("chance to run out of memory"), tr("host memory a machine, bytes")});
+                  tr("bubble"), tr("price a million tokens"), tr("on the Pareto front"), tr("out-of-memory risk"),
+                  tr("host memory per machine, bytes")});
     for (const int at : rows) {
         const CandidateRow& row = rows_[static_cast<std::size_t>(at)];
         const Candidate& candidate = row.candidate;

@@ -9,6 +9,7 @@
 #include "core/frameworks/estimate_under.h"
 #include "core/plan/checks/check_plan.h"
 #include "core/planner/layout_text.h"
+#include "ui/common/mid_sentence.h"
 #include "ui/common/plan_field.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/term_comparison.h"
@@ -53,7 +54,7 @@ QStringList reasons(const StepTime& before, const StepTime& after) {
     for (const auto& [part, change] : changes) {
         if (words.size() == fewReasons || std::abs(change) < tells * before.total()) break;
         words << (change < 0 ? CandidateWords::tr("%1 less %2") : CandidateWords::tr("%1 more %2"))
-                     .arg(secondsText(std::abs(change)), timePartName(part).toLower());
+                     .arg(secondsText(std::abs(change)), midSentence(timePartName(part)));
     }
     return words;
 }
@@ -146,7 +147,7 @@ QString besideWords(const LayoutFigures& present, const LayoutFigures& candidate
     if (present.plan.layout == candidate.plan.layout && present.plan.cluster == candidate.plan.cluster)
         return CandidateWords::tr("This is the plan's layout.");
     if (!present.step || !present.memory)
-        return CandidateWords::tr("The plan's own layout is impossible here; this one takes %1 a step.")
+        return CandidateWords::tr("The plan's own layout is impossible here; this one takes %1 per step.")
             .arg(secondsText(candidate.step->step));
     const Bytes less = present.memory->fullest().total() - candidate.memory->fullest().total();
     const QString memory = less == 0 ? CandidateWords::tr("as much memory")
@@ -208,7 +209,7 @@ QList<TextRow> neighbourRows(const std::vector<Neighbour>& neighbours) {
 }
 
 QStringList recommendationHeaders() {
-    return {CandidateWords::tr("What people are told"), CandidateWords::tr("Here"), CandidateWords::tr("Why")};
+    return {CandidateWords::tr("Common advice"), CandidateWords::tr("Here"), CandidateWords::tr("Why")};
 }
 
 QList<TextRow> recommendationRows(const std::vector<Recommendation>& recommendations) {
@@ -226,7 +227,7 @@ QList<TextRow> recommendationRows(const std::vector<Recommendation>& recommendat
 }
 
 QStringList relaxationHeaders() {
-    return {CandidateWords::tr("What would give way"), CandidateWords::tr("The best layout then"), QString()};
+    return {CandidateWords::tr("Relax a constraint"), CandidateWords::tr("The best layout then"), QString()};
 }
 
 QList<TextRow> relaxationRows(const std::vector<Relaxation>& relaxations) {
@@ -234,7 +235,7 @@ QList<TextRow> relaxationRows(const std::vector<Relaxation>& relaxations) {
     for (const Relaxation& each : relaxations) {
         TextRow row;
         row.cells = {qt(each.words),
-                     each.candidate ? CandidateWords::tr("%1 · %2 a step · %3")
+                     each.candidate ? CandidateWords::tr("%1 · %2 per step · %3")
                                           .arg(qt(layout_words(each.candidate->layout)),
                                                secondsText(each.candidate->step), bytesText(each.candidate->peak))
                                     : QString(),

@@ -59,7 +59,7 @@ void PlannerDetails::setLayoutShown(const LayoutFigures* figures, const LayoutFi
                             : tr("Choose a row of the table or a point of the plot."));
     beside_->setText(figures ? besideWords(present, *figures) : QString());
     budget_->setText(figures ? budgetWords(request, *figures) : QString());
-    setFact(figures && figures->step ? tr("%1 a step").arg(secondsText(figures->step->step)) : QString());
+    setFact(figures && figures->step ? tr("%1 per step").arg(secondsText(figures->step->step)) : QString());
     beside_->setVisible(!beside_->text().isEmpty());
     budget_->setVisible(!budget_->text().isEmpty());
     time_->setVisible(figures && figures->step);

@@ -126,7 +126,7 @@ Result<void> readBatch(const QString& typed, std::int64_t& batch) {
     const auto value = isAny(typed) ? std::optional(0.0) : readAmount(typed);
     const bool whole = value && *value == std::floor(*value);
     if (!whole || *value < 0 || *value > mostBatch || (*value == 0 && !isAny(typed)))
-        return bad_input("the global batch is a whole number of sequences a step, 1 or more; empty: the plan's");
+        return bad_input("the global batch is a whole number of sequences per step, 1 or more; empty: the plan's");
     batch = static_cast<std::int64_t>(*value);
     return {};
 }
@@ -190,7 +190,7 @@ QString plannerFieldName(PlannerField field) {
         case PlannerField::Tokens:
             return PlannerWords::tr("Tokens to train");
         case PlannerField::Price:
-            return PlannerWords::tr("Price a GPU-hour");
+            return PlannerWords::tr("Price per GPU-hour");
         case PlannerField::Tp:
             return PlannerWords::tr("Tensor parallel");
         case PlannerField::Pp:
@@ -202,7 +202,7 @@ QString plannerFieldName(PlannerField field) {
         case PlannerField::MicroBatch:
             return PlannerWords::tr("Micro-batch");
         case PlannerField::Chunks:
-            return PlannerWords::tr("Chunks a rank");
+            return PlannerWords::tr("Virtual stages per rank");
     }
     return {};
 }
@@ -210,7 +210,7 @@ QString plannerFieldName(PlannerField field) {
 QString plannerFieldHelp(PlannerField field) {
     switch (field) {
         case PlannerField::GlobalBatch:
-            return PlannerWords::tr("Sequences a step over all ranks; empty: the plan's");
+            return PlannerWords::tr("Global batch in sequences; empty: the plan's");
         case PlannerField::FitProbability:
             return PlannerWords::tr(
                 "Least chance, in percent, that a layout does not run out of memory; 0: its estimate "

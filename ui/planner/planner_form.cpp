@@ -64,9 +64,9 @@ PlannerForm::PlannerForm(PlannerModel* model, QWidget* parent)
     column->setSpacing(12);
     auto* goal = new Card(tr("Goal"), this);
     makeGoal(goal);
-    auto* dimensions = new Card(tr("May take"), this);
+    auto* dimensions = new Card(tr("Search space"), this);
     for (const PlannerField field : plannerDimensions) addField(field, dimensions);
-    auto* sets = new Card(tr("May use"), this);
+    auto* sets = new Card(tr("Allowed features"), this);
     for (const PlannerSet set : plannerSets) addSet(set, sets);
     sets->body()->addWidget(set_problem_);
     for (Card* card : {goal, dimensions, sets}) column->addWidget(card);

@@ -90,7 +90,7 @@ void PlannerPage::makeBest(QVBoxLayout* column) {
     notes_->setProperty("tone", "muted");
     best_->body()->addWidget(state_);
     best_->body()->addWidget(table_);
-    relaxation_table_ = addTable(tr("What would give way"), &relaxations_, 1, best_);
+    relaxation_table_ = addTable(tr("Relax a constraint"), &relaxations_, 1, best_);
     relaxation_table_->setColumnLimit(0, 300);
     relaxation_table_->setColumnLimit(applyColumn, 60);
     relaxation_table_->setItemDelegateForColumn(applyColumn, new LinkDelegate(relaxation_table_));
@@ -115,8 +115,8 @@ void PlannerPage::makeBest(QVBoxLayout* column) {
 void PlannerPage::makeMiddle(QVBoxLayout* column) {
     middle_ = new QHBoxLayout;
     middle_->setSpacing(12);
-    plot_card_ = new Card(tr("Memory against time"), this);
-    plot_card_->setFact(tr("each dot a layout; the front joined"));
+    plot_card_ = new Card(tr("Memory vs step time"), this);
+    plot_card_->setFact(tr("Pareto front connected"));
     plot_ = new ParetoPlot(plot_card_);
     plot_card_->body()->addWidget(plot_);
     details_ = new PlannerDetails(this);
@@ -139,9 +139,9 @@ void PlannerPage::makeLower(QVBoxLayout* column) {
     auto* lower = new QVBoxLayout;
     lower->setSpacing(12);
     neighbour_card_ = new Card(tr("Why not?"), this);
-    neighbour_card_->setFact(tr("one step away from the best"));
+    neighbour_card_->setFact(tr("one change away from the best"));
     neighbour_table_ = addTable(tr("Neighbours of the best layout"), &neighbours_, 1, neighbour_card_);
-    recommendation_card_ = new Card(tr("Rules people follow"), this);
+    recommendation_card_ = new Card(tr("Common advice"), this);
     recommendation_card_->setFact(tr("beside what was found"));
     recommendation_table_ = addTable(tr("Recommendations"), &recommendations_, 2, recommendation_card_);
     recommendation_table_->setColumnLimit(0, 300);
@@ -194,7 +194,7 @@ void PlannerPage::refreshState() {
     else if (!model_.problem().isEmpty())
         words = model_.problem();
     else if (nothing)
-        words = tr("No layout fits. What binds: %1").arg(inWords(shown_->result.binding));
+        words = tr("No layout fits. Limiting constraint: %1").arg(inWords(shown_->result.binding));
     else if (shown_)
         words = countsWords(shown_->result.counts);
     else

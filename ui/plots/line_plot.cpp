@@ -94,6 +94,7 @@ std::optional<double> LinePlot::valueAt(std::size_t line, double step) const {
                end = static_cast<double>(points->step(points->size() - 1));
     if (content_.lines[line].left && (step < begin || step > end)) return std::nullopt;
     const auto index = pointAt(*points, step);
+    if (content_.lines[line].sparse && index && static_cast<double>(points->step(*index)) != step) return std::nullopt;
     return index ? std::optional(points->value(*index)) : std::nullopt;
 }
 
@@ -185,6 +186,11 @@ void LinePlot::wheelEvent(QWheelEvent* event) {
         return;
     }
     const QPointF angle = event->angleDelta();
+    // The wheel alone scrolls the page that the plot is on.
+    if (std::abs(angle.y()) >= std::abs(angle.x()) && !(event->modifiers() & Qt::ControlModifier)) {
+        event->ignore();
+        return;
+    }
     if (std::abs(angle.x()) > std::abs(angle.y())) {
         axis_->show(StepAxis::panned(shown(), -angle.x() / 1200 * shown().width()));
     } else if (angle.y() != 0) {

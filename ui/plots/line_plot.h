@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live line plot that stays fluid with millions of points: wheel zooms, drag pans, Shift-drag zooms into a box,
+// A live line plot that stays fluid with millions of points: Ctrl and the wheel zoom, drag pans, Shift-drag zooms into a box,
 // double click follows the run again; + − arrows Home and L do the same from the keyboard.
 #pragma once
 

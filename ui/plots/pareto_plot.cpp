@@ -120,7 +120,7 @@ int ParetoPlot::pointAt(const QPointF& at) const {
 
 QString ParetoPlot::words(const ParetoPoint& point) const {
     return QStringLiteral("<p style='margin:0'><b>%1</b></p><p style='margin:2px 0 0 0'>%2</p>")
-        .arg(point.name.toHtmlEscaped(), tr("%1 GPUs · %2 a step · %3")
+        .arg(point.name.toHtmlEscaped(), tr("%1 GPUs · %2 per step · %3")
                                              .arg(countText(point.gpus), formatValue(ValueKind::Seconds, point.step),
                                                   usable_ > 0 ? partOf(point.peak, usable_) : bytesText(point.peak)));
 }

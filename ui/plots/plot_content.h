@@ -19,6 +19,7 @@ struct PlotLine {
     int category = 0;      ///< colour: index into Theme::category
     bool faint = false;    ///< drawn faintly behind another line of the same colour
     bool stepped = false;  ///< holds its value up to the next point
+    bool sparse = false;   ///< recorded now and then: between its points it has no value
     bool left = false;     ///< an abandoned branch: it has values at its own steps only
 };
 

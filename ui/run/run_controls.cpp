@@ -34,7 +34,7 @@ RunControls::RunControls(RunModel* run, RunStarter* starter, QWidget* parent)
     more_->setToolTip(tr("Other ways to stop"));
     more_->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(more_);
-    QAction* after = menu->addAction(tr("Stop after this step, with a checkpoint"));
+    QAction* after = menu->addAction(tr("Stop after this step (save checkpoint)"));
     stop_now_ = menu->addAction(tr("Stop now, without waiting for the step"));
     stop_now_->setToolTip(tr("The work of the step under way is lost; a checkpoint that is being saved is finished"));
     menu->setToolTipsVisible(true);
@@ -68,7 +68,7 @@ void RunControls::refresh() {
     stop_->setVisible(underWay);
     more_->setVisible(underWay);
     stop_->setEnabled(!stopping);
-    stop_->setText(stopping ? tr("Stopping…") : tr("Stop after this step"));
+    stop_->setText(stopping ? tr("Stopping…") : tr("Stop (save checkpoint)"));
     stop_->setAccessibleName(stop_->text());
     stop_->setToolTip(plainTip(
         stopping

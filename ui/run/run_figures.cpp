@@ -65,7 +65,9 @@ bool layerLess(const QString& a, const QString& b) {
 }  // namespace
 
 std::optional<double> movingAverage(const Pyramid& data) {
-    constexpr double keep = 0.98;
+    // A tenth of the points so far, so that a short run's average has forgotten its beginning.
+    const double memory = std::clamp(static_cast<double>(data.size()) / 10, 2.0, 50.0);
+    const double keep = 1 - 1 / memory;
     double sum = 0;
     double weights = 0;
     double weight = 1;

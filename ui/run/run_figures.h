@@ -11,8 +11,8 @@
 
 namespace plimsoll::ui {
 
-/// Exponential moving average over the last points (weight 2 % a point), from the latest back until the rest weighs
-/// under a thousandth; NaN and infinities are left out. Nothing without a finite point.
+/// Exponential moving average with a memory of a tenth of the points (2 to 50 of them), without bias to its start, from
+/// the latest back until the rest weighs under a thousandth; NaN and infinities are left out. Nothing without a finite point.
 std::optional<double> movingAverage(const Pyramid& data);
 /// Median of the last `count` finite values.
 std::optional<double> recentMedian(const Pyramid& data, std::size_t count = 25);

@@ -1,30 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs of the store, newest first; read on another thread, so hundreds do not hold up the window.
+// The runs of the store as a table, newest first; read on another thread, so hundreds do not hold up the window.
 #pragma once
 
 #include <filesystem>
-#include <QAbstractListModel>
+#include <QAbstractTableModel>
 #include <QFileSystemWatcher>
 #include <QTimer>
 #include <vector>
 
-#include "core/run/run_folder.h"
 #include "core/run/run_store.h"
+#include "core/run/run_summary.h"
 #include "ui/common/background.h"
 
 namespace plimsoll::ui {
 
-class RunListModel : public QAbstractListModel {
+class RunListModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Role { PathRole = Qt::UserRole, NameRole, StatusRole, LiveRole };
+    enum Role { PathRole = Qt::UserRole, NameRole, StatusRole, LiveRole, SortRole };
+    enum Column { Name, Status, Steps, Loss, PlanName, Precision, Changes, Tags, Started };
+    static constexpr int columns = 9;
 
     explicit RunListModel(std::filesystem::path store = runs_folder(), QObject* parent = nullptr);
 
+    QModelIndex index(int row, int column = 0, const QModelIndex& parent = {}) const override {
+        return QAbstractTableModel::index(row, column, parent);
+    }
     int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     /// -1 when the store has no such run.
     int rowOf(const QString& path) const;
+    /// nullptr when the store has no such run.
+    const RunSummary* run(const QString& path) const;
+    const std::filesystem::path& store() const { return store_; }
     /// The store has been read at least once.
     bool isRead() const { return read_; }
 
@@ -36,18 +46,15 @@ signals:
 
 private:
     struct Row {
-        QString path, name;
-        RunStatus status = RunStatus::Starting;
-        double started = 0;
-        bool live = false;
-        bool readable = true;
-        bool operator==(const Row&) const = default;
+        RunSummary run;
+        QString changes;
     };
-    void take(std::vector<Row> rows);
-    static QString statusText(const Row& row);
+    using Rows = std::vector<Row>;
+    static Rows read(const std::filesystem::path& store, const Rows& before, const Question& question);
+    void take(Rows rows);
 
     std::filesystem::path store_;
-    std::vector<Row> rows_;
+    Rows rows_;
     QFileSystemWatcher watcher_;
     QTimer soon_;
     Background reading_;

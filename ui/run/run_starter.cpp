@@ -5,6 +5,7 @@
 
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/trainable.h"
+#include "core/run/continued_run.h"
 #include "core/run/detached.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_store.h"
@@ -35,11 +36,29 @@ bool trainable(const Plan& plan) {
     return require_possible(plan) && require_trainable_here(plan) && memory && memory->fits();
 }
 
-Result<QString> startRun(const Plan& plan) {
+Result<std::filesystem::path> findProgram() {
     const std::filesystem::path program = program_folder() / "plimsoll";
     std::error_code ignored;
     if (!std::filesystem::exists(program, ignored))
         return failed("{} is missing: build or install the whole of Plimsoll, then try again", program.string());
+    return program;
+}
+
+Result<QString> resumeRun(const std::filesystem::path& path, std::int64_t steps, LrExtension how) {
+    PLIMSOLL_TRY(const auto program, findProgram());
+    PLIMSOLL_TRY(const RunFolder run, RunFolder::open(path));
+    PLIMSOLL_TRY(const Plan recorded, run.plan());
+    const Plan plan = steps > 0 ? with_more_steps(recorded, steps, how) : recorded;
+    PLIMSOLL_CHECK(check_start(plan, path));
+    PLIMSOLL_CHECK(find_worker());
+    // The person has said how the learning rate goes on, so a jump is meant.
+    PLIMSOLL_TRY(const RunFolder resumed, RunFolder::create(path, plan, true, {false, true}));
+    PLIMSOLL_CHECK(start_detached(resumed, program));
+    return QString::fromStdString(resumed.path().string());
+}
+
+Result<QString> startRun(const Plan& plan) {
+    PLIMSOLL_TRY(const auto program, findProgram());
     PLIMSOLL_CHECK(check_start(plan, new_run_path(plan)));
     PLIMSOLL_CHECK(find_worker());
     PLIMSOLL_TRY(const RunFolder run, create_in_store(plan));
@@ -77,6 +96,13 @@ void RunStarter::start(const PlanModel& model) {
     }
     // Once begun the run starts even if the window is closed meanwhile.
     starting_.ask([plan = model.plan()] { return startRun(plan); },
+                  [this](const Result<QString>& run) { finish(run); });
+    emit startingChanged();
+}
+
+void RunStarter::resume(const QString& runPath, std::int64_t steps, LrExtension how) {
+    if (isStarting()) return;
+    starting_.ask([path = runPath.toStdString(), steps, how] { return resumeRun(path, steps, how); },
                   [this](const Result<QString>& run) { finish(run); });
     emit startingChanged();
 }

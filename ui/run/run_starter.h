@@ -31,6 +31,9 @@ public:
 
     /// Checks, makes the run folder, starts the supervisor that outlives the studio. Ends with one of the signals.
     void start(const PlanModel& model);
+    /// Goes on with a run that has ended, from its newest whole checkpoint. `steps`: in all; 0: as recorded. Where steps
+    /// are added, `how` says how the learning rate goes on. Ends with one of the signals.
+    void resume(const QString& runPath, std::int64_t steps = 0, LrExtension how = LrExtension::Constant);
     bool isStarting() const { return starting_.isBusy(); }
 
 signals:

@@ -6,8 +6,11 @@
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QLocale>
+#include <QRegularExpression>
 
+#include "ui/common/plan_field.h"
 #include "ui/common/value_format.h"
+#include "ui/run/resumable.h"
 
 namespace plimsoll::ui {
 
@@ -117,23 +120,32 @@ std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty) {
             .bad = true,
             .empty = !has_points};
     if (run.state().status == RunStatus::Failed && !run.isLive())
-        return RunNotice{.sentence = run.state().reason.empty() ? EventWords::tr("The run failed; its logs say more.")
-                                                                : QString::fromStdString(run.state().reason),
-                         .action = Action::OpenLogs,
+        return RunNotice{.sentence = run.state().reason.empty() ? EventWords::tr("The run failed; its log says more.")
+                                                                : reasonWords(run.state()),
+                         .action = Action::ShowLog,
+                         .second = canResume(summaryOf(run)) ? Action::Resume : Action::None,
                          .bad = true};
     if (const auto wait = run.stopWait())
         return RunNotice{.sentence = waitWords(*wait), .action = wait->save ? Action::None : Action::StopNow};
     if (!run.problem().isEmpty())
-        return RunNotice{.sentence = run.problem(), .action = Action::OpenLogs, .bad = true, .empty = !has_points};
+        return RunNotice{.sentence = run.problem(), .action = Action::ShowLog, .bad = true, .empty = !has_points};
     if (run.isLoading()) return RunNotice{.sentence = EventWords::tr("Reading the history…"), .loading = true};
     if (!has_points && run.isLive())
         return RunNotice{.sentence = EventWords::tr("The ranks are starting; the first step appears in a moment.")};
     if (!has_points)
         return RunNotice{.sentence = EventWords::tr("The run ended before its first step."),
-                         .action = Action::OpenLogs};
+                         .action = Action::ShowLog,
+                         .second = canResume(summaryOf(run)) ? Action::Resume : Action::None};
     if (run.state().status == RunStatus::Stopped && !run.state().reason.empty())
-        return RunNotice{.sentence = QString::fromStdString(run.state().reason)};
+        return RunNotice{.sentence = reasonWords(run.state()),
+                         .action = canResume(summaryOf(run)) ? Action::Resume : Action::None};
     return std::nullopt;
+}
+
+QString reasonWords(const RunState& state) {
+    QString words = inWords(state.reason);
+    static const QRegularExpression resume(QStringLiteral("`plimsoll train --resume[^`]*`"));
+    return words.replace(resume, EventWords::tr("Resume"));
 }
 
 QString waitWords(const StopWait& wait) {

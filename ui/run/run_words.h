@@ -24,15 +24,19 @@ QString progressWords(const RunModel& run);
 
 /// What a person must know about a run that is not simply running or done, and what helps.
 struct RunNotice {
-    enum class Action { None, Train, ShowNewest, OpenLogs, StopNow };
+    enum class Action { None, Train, ShowNewest, ShowLog, StopNow, Resume };
     QString sentence;
     Action action = Action::None;
+    Action second = Action::None;  ///< beside it
     bool bad = false;
     bool loading = false;  ///< RunModel::loadProgress() goes with it
     bool empty = false;    ///< there are no plots to show
 };
 /// Nothing when all is well. `store_is_empty`: there is no run at all.
 std::optional<RunNotice> noticeFor(const RunModel& run, bool store_is_empty);
+
+/// Why the run ended, in the window's words: labels in place of keys, buttons in place of commands.
+QString reasonWords(const RunState& state);
 
 /// "Stopping: step 13 ends in about 14 s, then its checkpoint is saved."
 QString waitWords(const StopWait& wait);

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <QSettings>
+#include <QSlider>
 
 #include "core/control/batch_rules.h"
 #include "core/control/lr_schedule.h"
 #include "core/telemetry/contract/event_contents.h"
 #include "core/telemetry/contract/event_kind.h"
+#include "ui/common/escaped_text.h"
 #include "ui/common/value_format.h"
 #include "ui/plots/line_plot.h"
 #include "ui/run/run_figures.h"
@@ -71,7 +74,29 @@ Tone flagTone(EventTone tone) {
 WatchCard::WatchCard(WatchPlot kind, RunModel* run, StepAxis* axis, QWidget* parent)
     : Card(titleOf(kind), parent), kind_(kind), run_(run), plot_(new LinePlot(titleOf(kind), axis, this)) {
     body()->addWidget(plot_);
+    if (kind_ == WatchPlot::Loss) addSmoothing();
     rebuild();
+}
+
+void WatchCard::addSmoothing() {
+    constexpr int most = 99;
+    smoothing_ = new QSlider(Qt::Horizontal, this);
+    smoothing_->setRange(0, most);
+    smoothing_->setFixedWidth(84);
+    smoothing_->setAccessibleName(tr("Smoothing of the loss"));
+    smoothing_->setValue(QSettings().value(QStringLiteral("watch/smoothing"), 0).toInt());
+    const auto tell = [this] { smoothing_->setToolTip(plainTip(tr("Smoothing: %1 %").arg(smoothing_->value()))); };
+    tell();
+    connect(smoothing_, &QSlider::valueChanged, this, [this, tell] {
+        tell();
+        QSettings().setValue(QStringLiteral("watch/smoothing"), smoothing_->value());
+        rebuild();
+    });
+    addToTitle(smoothing_);
+}
+
+void WatchCard::followSmoothing() {
+    if (smoothing_) smoothed_.follow(run_->find(series::loss), smoothing_->value() / 100.0);
 }
 
 QList<WatchCard*> WatchCard::all(RunModel* run, StepAxis* axis, QWidget* parent) {
@@ -106,7 +131,7 @@ void WatchCard::addLeftBranches(PlotContent& content, const char* series, int ca
         const Pyramid& branch = run_->series().branches(series)[i];
         if (branch.size() == 0) continue;
         const auto end = static_cast<double>(branch.step(branch.size() - 1));
-        content.lines.push_back({.name = tr("left at step %1").arg(formatStep(end)),
+        content.lines.push_back({.name = tr("before resume (to step %1)").arg(formatStep(end)),
                                  .data = [run = run_, key = std::string(series), i]() -> const Pyramid* {
                                      const auto& branches = run->series().branches(key);
                                      return i < branches.size() ? &branches[i] : nullptr;
@@ -128,6 +153,12 @@ PlotContent WatchCard::content() const {
     switch (kind_) {
         case WatchPlot::Loss:
             content.lines = {line(tr("loss"), series::loss, 0), line(tr("validation"), series::validation_loss, 1)};
+            content.lines[1].sparse = true;
+            if (smoothing_ && smoothing_->value() > 0) {
+                content.lines[0].faint = true;
+                content.lines.insert(content.lines.begin() + 1,
+                                     {.name = tr("smoothed"), .data = [this] { return smoothed_.data(); }});
+            }
             addLeftBranches(content, series::loss, 0);
             addLeftBranches(content, series::validation_loss, 1);
             break;
@@ -166,7 +197,8 @@ PlotContent WatchCard::content() const {
             content.kind = ValueKind::Bytes;
             if (run_->rankCount() <= bothMemoryLines) {
                 for (int rank = 0; rank < run_->rankCount(); ++rank) {
-                    content.lines.push_back(line(tr("rank %1 now").arg(rank), series::memory, rankColour(rank), rank));
+                    content.lines.push_back(
+                        line(tr("rank %1 current").arg(rank), series::memory, rankColour(rank), rank));
                     content.lines.back().faint = true;
                 }
                 for (int rank = 0; rank < run_->rankCount(); ++rank)
@@ -232,6 +264,7 @@ std::vector<PlotFlag> WatchCard::flags() const {
 }
 
 void WatchCard::rebuild() {
+    followSmoothing();
     PlotContent content = this->content();
     content.log_scale = plot_->logScale();
     content.flags = flags();
@@ -251,6 +284,7 @@ void WatchCard::updatePoints() {
         events_ = run_->events().size();
         plot_->setFlags(flags());
     }
+    followSmoothing();
     plot_->dataChanged();
     showFigures();
 }

@@ -5,7 +5,10 @@
 #include <QList>
 
 #include "ui/plots/plot_content.h"
+#include "ui/run/smoothed_series.h"
 #include "ui/widgets/card.h"
+
+class QSlider;
 
 namespace plimsoll::ui {
 
@@ -22,6 +25,8 @@ public:
 
     WatchPlot kind() const { return kind_; }
     LinePlot* plot() const { return plot_; }
+    /// Weight of the past in percent; null but for the loss.
+    QSlider* smoothing() const { return smoothing_; }
     /// Says something about this run: the loss scale of an fp32 or bf16 run is 1 for ever, and only routers of experts and
     /// a z-loss add to the loss.
     bool isUseful() const;
@@ -33,6 +38,8 @@ public:
     static QList<WatchCard*> all(RunModel* run, StepAxis* axis, QWidget* parent);
 
 private:
+    void addSmoothing();
+    void followSmoothing();
     PlotContent content() const;
     std::vector<PlotFlag> flags() const;
     PlotLine line(const QString& name, const char* series, int category, int rank = 0) const;
@@ -48,6 +55,8 @@ private:
     int ranks_ = 0;
     std::size_t events_ = 0;
     std::size_t left_ = 0;
+    QSlider* smoothing_ = nullptr;  ///< of the loss alone
+    SmoothedSeries smoothed_;
 };
 
 }  // namespace plimsoll::ui

@@ -11,12 +11,17 @@
 namespace plimsoll::ui {
 
 WatchNotice::WatchNotice(QWidget* parent)
-    : QFrame(parent), text_(new PlainLabel(this)), bar_(new QProgressBar(this)), button_(new QPushButton(this)) {
+    : QFrame(parent),
+      text_(new PlainLabel(this)),
+      bar_(new QProgressBar(this)),
+      button_(new QPushButton(this)),
+      second_(new QPushButton(this)) {
     setObjectName(QStringLiteral("Banner"));
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     button_->setProperty("primary", true);
+    for (QPushButton* button : {button_, second_}) button->setAccessibleName(tr("What helps"));
     bar_->setTextVisible(false);
     bar_->setFixedWidth(160);
     bar_->setRange(0, 1000);
@@ -27,15 +32,20 @@ WatchNotice::WatchNotice(QWidget* parent)
     row->addWidget(text_, 1);
     row->addWidget(bar_);
     row->addWidget(button_);
+    row->addWidget(second_);
     connect(button_, &QPushButton::clicked, this, &WatchNotice::actionRequested);
+    connect(second_, &QPushButton::clicked, this, &WatchNotice::secondRequested);
 }
 
-void WatchNotice::show(const QString& sentence, const QString& action, const QString& tone) {
+void WatchNotice::show(const QString& sentence, const QString& action, const QString& tone, const QString& second) {
     text_->setText(sentence);
     bar_->hide();
     button_->setText(action);
-    button_->setAccessibleName(action);
+    button_->setAccessibleName(action.isEmpty() ? tr("What helps") : action);
     button_->setVisible(!action.isEmpty());
+    second_->setText(second);
+    second_->setAccessibleName(second.isEmpty() ? tr("What helps") : second);
+    second_->setVisible(!second.isEmpty());
     if (property("tone").toString() != tone) {
         setProperty("tone", tone);
         style()->unpolish(this);

@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <QComboBox>
-#include <QDesktopServices>
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QUrl>
 #include <QVBoxLayout>
 
 #include "core/run/run_store.h"
-#include "core/telemetry/contract/run_layout.h"
+#include "ui/common/escaped_text.h"
 #include "ui/plots/line_plot.h"
 #include "ui/plots/step_axis.h"
+#include "ui/run/resumable.h"
 #include "ui/run/run_delegate.h"
 #include "ui/run/run_list_model.h"
 #include "ui/run/run_model.h"
@@ -50,6 +49,8 @@ WatchPage::WatchPage(RunModel* model, QWidget* parent)
       progress_(new QLabel(this)),
       notice_(new WatchNotice(this)),
       whole_run_(new QPushButton(tr("Show the whole run"), this)),
+      resume_(new QPushButton(tr("Resume"), this)),
+      more_(new QPushButton(tr("More steps…"), this)),
       column_(new QVBoxLayout(this)),
       notice_row_(new QHBoxLayout),
       scroll_(new QScrollArea(this)),
@@ -59,7 +60,11 @@ WatchPage::WatchPage(RunModel* model, QWidget* parent)
     connect(picker_, &QComboBox::activated, this,
             [this](int row) { model_->open(picker_->itemData(row, RunListModel::PathRole).toString()); });
     connect(runs_, &RunListModel::refreshed, this, &WatchPage::selectCurrentRun);
-    connect(notice_, &WatchNotice::actionRequested, this, &WatchPage::runNoticeAction);
+    const auto notice = [this] { return noticeFor(*model_, runs_->rowCount() == 0).value_or(RunNotice()); };
+    connect(notice_, &WatchNotice::actionRequested, this, [this, notice] { runNoticeAction(notice().action); });
+    connect(notice_, &WatchNotice::secondRequested, this, [this, notice] { runNoticeAction(notice().second); });
+    connect(resume_, &QPushButton::clicked, this, [this] { emit resumeRequested(model_->runPath()); });
+    connect(more_, &QPushButton::clicked, this, [this] { emit moreStepsRequested(model_->runPath()); });
     connect(model_, &RunModel::opened, this, &WatchPage::openedRun);
     connect(model_, &RunModel::updated, this, &WatchPage::updatePoints);
     connect(model_, &RunModel::statusChanged, this, &WatchPage::updateStatus);
@@ -101,6 +106,10 @@ void WatchPage::build() {
     head->addWidget(status_, 1);
     head->addWidget(whole_run_);
     head->addWidget(progress_);
+    head->addWidget(resume_);
+    head->addWidget(more_);
+    for (QPushButton* button : {resume_, more_}) button->setAccessibleName(button->text());
+    more_->setToolTip(tr("Continue with more steps than planned: asks how the learning rate goes on"));
 
     auto* content = new QWidget(this);
     content->setObjectName(QStringLiteral("PageBody"));
@@ -167,6 +176,8 @@ void WatchPage::updatePoints() {
     for (WatchCard* card : cards_) card->updatePoints();
     side_->updatePoints();
     progress_->setText(progressWords(*model_));
+    // With the first points the sentence about the start is no longer true.
+    if (notice_->isVisibleTo(this)) updateNotice();
 }
 
 void WatchPage::updateStatus() {
@@ -179,6 +190,7 @@ void WatchPage::updateStatus() {
     status_->setText(statusWords(*model_));
     progress_->setText(progressWords(*model_));
     updateNotice();
+    updateActions();
     if (status_shown_ == status_->text()) return;
     status_shown_ = status_->text();
     runs_->refresh();
@@ -197,7 +209,8 @@ void WatchPage::updateNotice() {
     } else if (notice->loading) {
         notice_->showProgress(notice->sentence, model_->loadProgress());
     } else {
-        notice_->show(notice->sentence, actionText(notice->action), notice->bad ? QStringLiteral("bad") : QString());
+        notice_->show(notice->sentence, actionText(notice->action), notice->bad ? QStringLiteral("bad") : QString(),
+                      actionText(notice->second));
     }
 }
 
@@ -209,18 +222,25 @@ QString WatchPage::actionText(RunNotice::Action action) {
             return tr("Train");
         case RunNotice::Action::ShowNewest:
             return tr("Show the newest run");
-        case RunNotice::Action::OpenLogs:
-            return tr("Open the logs");
+        case RunNotice::Action::ShowLog:
+            return tr("Show the log");
+        case RunNotice::Action::Resume:
+            return tr("Resume");
         case RunNotice::Action::StopNow:
             return tr("Do not wait for the step");
     }
     return {};
 }
 
-void WatchPage::runNoticeAction() {
-    const auto notice = noticeFor(*model_, runs_->rowCount() == 0);
-    if (!notice) return;
-    switch (notice->action) {
+void WatchPage::updateActions() {
+    const RunSummary run = model_->isOpen() && !model_->isVanished() ? summaryOf(*model_) : RunSummary();
+    resume_->setVisible(canResume(run));
+    resume_->setToolTip(plainTip(whyResumable(run)));
+    more_->setVisible(canExtend(run));
+}
+
+void WatchPage::runNoticeAction(RunNotice::Action action) {
+    switch (action) {
         case RunNotice::Action::None:
             break;
         case RunNotice::Action::Train:
@@ -232,9 +252,11 @@ void WatchPage::runNoticeAction() {
         case RunNotice::Action::StopNow:
             model_->requestStopNow();
             break;
-        case RunNotice::Action::OpenLogs:
-            QDesktopServices::openUrl(QUrl::fromLocalFile(
-                QString::fromStdString(RunLayout(model_->runPath().toStdString()).logs().string())));
+        case RunNotice::Action::ShowLog:
+            emit logRequested();
+            break;
+        case RunNotice::Action::Resume:
+            emit resumeRequested(model_->runPath());
             break;
     }
 }

@@ -36,9 +36,14 @@ public:
     QList<LinePlot*> plots() const;
     StepAxis* axis() const { return axis_; }
     RunListModel* runs() const { return runs_; }
+    QPushButton* resumeButton() const { return resume_; }
+    QPushButton* moreStepsButton() const { return more_; }
 
 signals:
     void trainRequested();  ///< the empty state's action
+    void resumeRequested(const QString& runPath);
+    void moreStepsRequested(const QString& runPath);
+    void logRequested();
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -52,7 +57,8 @@ private:
     void updateNotice();
     void arrange();
     void selectCurrentRun();
-    void runNoticeAction();
+    void runNoticeAction(RunNotice::Action action);
+    void updateActions();
     static QString actionText(RunNotice::Action action);
 
     RunModel* model_;
@@ -63,6 +69,8 @@ private:
     QLabel* progress_;
     WatchNotice* notice_;
     QPushButton* whole_run_;
+    QPushButton* resume_;
+    QPushButton* more_;
     QVBoxLayout* column_;
     QHBoxLayout* notice_row_;
     QScrollArea* scroll_;

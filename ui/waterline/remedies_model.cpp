@@ -86,7 +86,7 @@ QList<TextRow> remedyRows(const Remedies& remedies) {
                 .arg(qt(remedy.name).toHtmlEscaped(), settings.join(QStringLiteral(" · ")).toHtmlEscaped(),
                      qt(remedy.reason).toHtmlEscaped(), qt(remedy.source).toHtmlEscaped());
         if (remedy.host > 0)
-            row.tip += RemediesModel::tr("<p style='margin:6px 0 0 0'>%1 more host memory a rank</p>")
+            row.tip += RemediesModel::tr("<p style='margin:6px 0 0 0'>%1 more host memory per rank</p>")
                            .arg(bytesText(remedy.host));
         row.name = qt(remedy.name);
         row.strong = remedy.fits;
@@ -98,7 +98,7 @@ QList<TextRow> remedyRows(const Remedies& remedies) {
 QString remedyWords(const Remedy& remedy, Bytes usable) {
     QString words = RemediesModel::tr("saves %1 · step time %2 · then %3")
                         .arg(bytesText(remedy.saves), stepTimeText(remedy.slowdown), partOf(remedy.total, usable));
-    if (remedy.host > 0) words += RemediesModel::tr(" · %1 more host memory a rank").arg(bytesText(remedy.host));
+    if (remedy.host > 0) words += RemediesModel::tr(" · %1 more host memory per rank").arg(bytesText(remedy.host));
     return words;
 }
 

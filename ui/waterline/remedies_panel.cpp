@@ -40,7 +40,7 @@ RemediesPanel::RemediesPanel(PlanModel* plan, QWidget* parent)
       apply_set_(new QPushButton(tr("Apply"), this)),
       table_(new FactTable(tr("Changes that need less memory"), this)) {
     setObjectName(QStringLiteral("Remedies"));
-    setAccessibleName(tr("Why, and what would make it fit"));
+    setAccessibleName(tr("How to make it fit"));
     setFixedHeight(panelHeight);
     table_->setModel(&rows_);
     table_->setStretch(3);

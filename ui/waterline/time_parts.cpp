@@ -27,11 +27,11 @@ QString timePartName(TimePart part) {
         case TimePart::Elementwise:
             return TimeParts::tr("Element-wise kernels");
         case TimePart::Recompute:
-            return TimeParts::tr("Computing again");
+            return TimeParts::tr("Recomputation");
         case TimePart::Launch:
-            return TimeParts::tr("Waiting for launches");
+            return TimeParts::tr("Kernel-launch overhead");
         case TimePart::Tensor:
-            return TimeParts::tr("Tensor-parallel links");
+            return TimeParts::tr("TP communication");
         case TimePart::Context:
             return TimeParts::tr("Context links");
         case TimePart::Expert:
@@ -39,15 +39,15 @@ QString timePartName(TimePart part) {
         case TimePart::Pipeline:
             return TimeParts::tr("Sends between stages");
         case TimePart::Bubble:
-            return TimeParts::tr("Pipeline bubble");
+            return TimeParts::tr("Pipeline bubble (formula)");
         case TimePart::Data:
-            return TimeParts::tr("Data-parallel links");
+            return TimeParts::tr("DP communication");
         case TimePart::Host:
             return TimeParts::tr("Transfers to the host");
         case TimePart::Update:
             return TimeParts::tr("Optimizer update");
         case TimePart::Rest:
-            return TimeParts::tr("Once a step");
+            return TimeParts::tr("Once per step");
     }
     return {};
 }
@@ -89,7 +89,7 @@ QString stepFact(const StepReport& report) {
 
 QString stepDetails(const StepReport& report) {
     return QStringLiteral("<p style='margin:0 0 4px 0'><b>%1</b></p>%2<p style='margin:4px 0 0 0'><i>%3</i></p>")
-        .arg(TimeParts::tr("Where the %1 of a step go").arg(secondsText(report.step)), timeDetails(report.time),
+        .arg(TimeParts::tr("Where the %1 per step go").arg(secondsText(report.step)), timeDetails(report.time),
              TimeParts::tr("HFU %1; rates: %2")
                  .arg(percentText(report.hfu), QString::fromStdString(report.hardware.source).toHtmlEscaped()));
 }

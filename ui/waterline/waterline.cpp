@@ -39,8 +39,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     figures_->setAccessibleName(tr("Figures"));
     figures_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     for (QPushButton* link : {why_, show_}) link->setProperty("link", true);
-    why_->setAccessibleName(tr("Why, and what would make it fit"));
-    why_->setToolTip(tr("What dominates the fullest rank, and each change that would need less (Ctrl+Shift+F)"));
+    why_->setAccessibleName(tr("How to make it fit"));
     show_->setAccessibleName(tr("Show the field that is wrong"));
 
     notes_->setAccessibleName(tr("Notes on these figures"));
@@ -49,10 +48,10 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     frameworks_->setAccessibleName(tr("Framework"));
     frameworks_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     range_->setToolTip(
-        tr("Where 95 of 100 measured peaks lie for such an estimate, and how likely the card is too small"));
+        tr("Where 95 % of measured peaks lie for such an estimate, and how likely the peak exceeds the usable memory"));
     frameworks_->setToolTip(tr("Whose memory is shown: each framework has its own copies and buffers"));
     for (const Framework framework : plimsoll::frameworks)
-        frameworks_->addItem(tr("as %1").arg(frameworkTitle(framework)), static_cast<int>(framework));
+        frameworks_->addItem(tr("Memory model: %1").arg(frameworkTitle(framework)), static_cast<int>(framework));
 
     auto* words = new QVBoxLayout;
     words->setSpacing(3);
@@ -96,9 +95,31 @@ void Waterline::setTone(const char* tone) {
     headline_->style()->polish(headline_);
 }
 
+void Waterline::showRun(const QString& name, const std::optional<Plan>& plan) {
+    if (name.isEmpty() || !plan) {
+        if (!run_) return;
+        run_.reset();
+        refresh();
+        return;
+    }
+    if (run_ && run_->name == name && run_->plan == *plan) return;
+    run_ = Shown{name, *plan, computeNumbers(*plan)};
+    refresh();
+}
+
+void Waterline::showProblem() {
+    const QList<FieldProblem> problems = model_->problems();
+    setTone("bad");
+    headline_->setText(problems.isEmpty() ? tr("No estimate.") : problems.front().sentence);
+    headline_->setFont(uiFont(0, true));
+    problem_key_ = problems.isEmpty() ? QString() : problems.front().key;
+    show_->setVisible(!problem_key_.isEmpty());
+}
+
 void Waterline::refresh() {
-    const bool good = model_->isGood();
-    const PlanNumbers& numbers = model_->lastGood();
+    const bool good = run_ ? run_->numbers.possible() : model_->isGood();
+    const PlanNumbers& numbers = run_ ? run_->numbers : model_->lastGood();
+    const Plan& plan = run_ ? run_->plan : model_->plan();
     if (numbers.memory)
         bars_->setBars(waterlineBars(*numbers.memory, WaterlineBarsView::mostBars), numbers.memory->usable);
     else
@@ -108,36 +129,42 @@ void Waterline::refresh() {
                           static_cast<QWidget*>(range_), static_cast<QWidget*>(states_), static_cast<QWidget*>(why_),
                           static_cast<QWidget*>(notes_), static_cast<QWidget*>(frameworks_)})
         part->setVisible(good);
-    if (!good) {
-        const QList<FieldProblem> problems = model_->problems();
-        setTone("bad");
-        headline_->setText(problems.isEmpty() ? tr("No estimate.") : problems.front().sentence);
-        headline_->setFont(uiFont(0, true));
-        problem_key_ = problems.isEmpty() ? QString() : problems.front().key;
-        show_->setVisible(!problem_key_.isEmpty());
+    show_->setVisible(false);
+    if (!good && run_) {
+        setTone("");
+        headline_->setText(tr("%1: no estimate").arg(run_->name));
         return;
     }
-    show_->setVisible(false);
-    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, !model_->plan().cluster.on_cpu());
-    setTone(verdict.fits ? "good" : "bad");
+    if (!good) {
+        showProblem();
+        return;
+    }
+    const Verdict verdict = verdictOf(*numbers.memory, numbers.framework, !plan.cluster.on_cpu());
+    setTone(!verdict.fits ? "bad" : verdict.risky ? "warn" : "good");
     headline_->setFont(uiFont(1.5, true));
-    headline_->setText(verdict.headline);
+    headline_->setText(run_ ? QStringLiteral("%1 · %2").arg(run_->name, verdict.headline) : verdict.headline);
     detail_->setText(numbers.frameworkProblem.isEmpty() ? verdict.detail
                                                         : tr("Shown as Plimsoll: %1").arg(numbers.frameworkProblem));
     range_->setText(verdict.range);
     frameworks_->setCurrentIndex(frameworks_->findData(static_cast<int>(model_->framework())));
+    frameworks_->setVisible(!run_);
     // The savings of remedies are computed for Plimsoll's own engine.
-    why_->setVisible(numbers.framework == Framework::Plimsoll);
-    why_->setText(verdict.fits ? tr("Why, and what would save more") : tr("Why, and what would make it fit"));
-    notes_->setText(notesTitle(*numbers.memory));
+    const bool own = numbers.framework == Framework::Plimsoll;
+    why_->setVisible(!run_);
+    why_->setEnabled(own);
+    why_->setToolTip(
+        own ? tr("What dominates the most loaded rank, and each change that would need less (Ctrl+Shift+F)")
+            : tr("Savings are computed for Plimsoll's own engine: set the memory model to Plimsoll"));
+    why_->setText(verdict.fits ? tr("How to reduce memory") : tr("How to make it fit"));
+    const QStringList notes = notesOf(*numbers.memory, plan);
+    notes_->setText(notesTitle(notes));
     notes_->setVisible(!notes_->text().isEmpty());
-    notes_->setToolTip(notesDetails(*numbers.memory));
+    notes_->setToolTip(notesDetails(notes));
     notes_->setAccessibleDescription(notes_->toolTip());
-    figures_->setText(figuresOf(numbers, model_->plan()));
+    figures_->setText(figuresOf(numbers, plan));
     figures_->setVisible(!figures_->text().isEmpty());
     figures_->setToolTip(numbers.step ? stepDetails(*numbers.step) : plainTip(numbers.stepProblem));
-    states_->setText(
-        QStringLiteral("%1 · %2").arg(sizesOf(numbers, model_->plan()), statesOf(*numbers.memory, model_->plan())));
+    states_->setText(QStringLiteral("%1 · %2").arg(sizesOf(numbers, plan), statesOf(*numbers.memory, plan)));
 }
 
 }  // namespace plimsoll::ui

@@ -3,10 +3,12 @@
 // figures at the right.
 #pragma once
 
+#include <optional>
 #include <QLabel>
 #include <QPushButton>
 #include <QWidget>
 
+#include "ui/plan/plan_numbers.h"
 #include "ui/waterline/waterline_bars.h"
 
 namespace plimsoll::ui {
@@ -18,6 +20,10 @@ class Waterline : public QWidget {
     Q_OBJECT
 public:
     explicit Waterline(PlanModel* model, QWidget* parent = nullptr);
+
+    /// Shows a run's plan in place of the edited one, named before the verdict; "" goes back. A run's memory is not the
+    /// open plan's.
+    void showRun(const QString& name, const std::optional<Plan>& plan);
 
     WaterlineBarsView* bars() const { return bars_; }
     QString headline() const { return headline_->text(); }
@@ -41,6 +47,7 @@ signals:
 
 private:
     void refresh();
+    void showProblem();
     void setTone(const char* tone);
 
     PlanModel* model_;
@@ -55,6 +62,12 @@ private:
     QPushButton* show_;
     ComboBox* frameworks_;
     QString problem_key_;
+    struct Shown {
+        QString name;
+        Plan plan;
+        PlanNumbers numbers;
+    };
+    std::optional<Shown> run_;  ///< the run that is shown in place of the plan
 };
 
 }  // namespace plimsoll::ui

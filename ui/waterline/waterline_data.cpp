@@ -8,6 +8,7 @@
 
 #include "core/frameworks/error_model.h"
 #include "ui/common/escaped_text.h"
+#include "ui/common/mid_sentence.h"
 #include "ui/common/value_format.h"
 #include "ui/waterline/time_parts.h"
 
@@ -61,7 +62,7 @@ QString categoryName(Category category) {
         case Category::Gradients:
             return Waterline::tr("Gradients");
         case Category::Optimizer:
-            return Waterline::tr("Optimizer + master");
+            return Waterline::tr("Optimizer states + fp32 weights");
         case Category::Activations:
             return Waterline::tr("Activations");
         case Category::Buffers:
@@ -111,7 +112,7 @@ QString frameworkTitle(Framework framework) {
 
 namespace {
 
-QString rangeText(Bytes low, Bytes high) { return Waterline::tr("%1 to %2").arg(inUnitOf(low, high), bytesText(high)); }
+QString rangeText(Bytes low, Bytes high) { return Waterline::tr("%1–%2").arg(inUnitOf(low, high), bytesText(high)); }
 
 QString rangeOf(Bytes total, Bytes usable, Framework framework, bool onGpu) {
     const Interval interval = interval_of(framework, total, onGpu);
@@ -119,7 +120,7 @@ QString rangeOf(Bytes total, Bytes usable, Framework framework, bool onGpu) {
     const QString odds = probability < 0.001   ? Waterline::tr("under 0.1 %")
                          : probability > 0.999 ? Waterline::tr("over 99.9 %")
                                                : percentText(probability);
-    return Waterline::tr("%1 in 95 of 100 · out of memory %2").arg(rangeText(interval.low, interval.high), odds);
+    return Waterline::tr("95 % range %1 · OOM risk %2").arg(rangeText(interval.low, interval.high), odds);
 }
 
 }  // namespace
@@ -132,8 +133,11 @@ Verdict verdictOf(const MemoryEstimate& memory, Framework framework, bool onGpu)
     verdict.range = rangeOf(total, memory.usable, framework, onGpu);
     const QString amount = partOf(total, memory.usable);
     if (verdict.fits) {
-        verdict.headline = Waterline::tr("Fits: %1").arg(amount);
-        verdict.detail = Waterline::tr("%1 free on the fullest rank").arg(bytesText(memory.usable - total));
+        const double risk = out_of_memory_probability(framework, total, memory.usable, onGpu);
+        verdict.risky = risk > 1 - default_fit_probability;
+        verdict.headline =
+            verdict.risky ? Waterline::tr("May not fit: %1").arg(amount) : Waterline::tr("Fits: %1").arg(amount);
+        verdict.detail = Waterline::tr("%1 of headroom on the most loaded rank").arg(bytesText(memory.usable - total));
         return verdict;
     }
     verdict.headline = Waterline::tr("Does not fit: %1").arg(amount);
@@ -142,8 +146,9 @@ Verdict verdictOf(const MemoryEstimate& memory, Framework framework, bool onGpu)
         if (fullest.of(static_cast<Category>(i)) > fullest.of(static_cast<Category>(largest))) largest = i;
     const auto category = static_cast<Category>(largest);
     const double share = static_cast<double>(fullest.of(category)) / static_cast<double>(total);
-    verdict.detail = Waterline::tr("over by %1 · mostly %2, %3")
-                         .arg(bytesText(total - memory.usable), categoryName(category).toLower(), percentText(share));
+    verdict.detail =
+        Waterline::tr("over by %1 · mostly %2, %3")
+            .arg(bytesText(total - memory.usable), midSentence(categoryName(category)), percentText(share));
     return verdict;
 }
 
@@ -151,13 +156,13 @@ QString figuresOf(const PlanNumbers& numbers, const Plan& plan) {
     QStringList parts;
     if (numbers.step) parts << stepWords(*numbers.step);
     if (plan.layout.pp > 1 && numbers.pipeline)
-        parts << Waterline::tr("bubble <b>%1</b>").arg(percentText(numbers.pipeline->timeline.bubble));
+        parts << Waterline::tr("bubble <b>%1</b> (simulated)").arg(percentText(numbers.pipeline->timeline.bubble));
     return parts.join(QStringLiteral(" · "));
 }
 
 QString sizesOf(const PlanNumbers& numbers, const Plan& plan) {
     const std::int64_t tokens = plan.layout.global_batch() * plan.data.sequence_length;
-    return Waterline::tr("%1 parameters · %2 tokens a step")
+    return Waterline::tr("%1 parameters · %2 tokens per step")
         .arg(countText(numbers.counts.total), formatValue(ValueKind::Short, static_cast<double>(tokens)));
 }
 
@@ -166,21 +171,32 @@ QString statesOf(const MemoryEstimate& memory, const Plan& plan) {
     for (const RankMemory& stage : memory.stages)
         states += stage.ranks *
                   (stage.of(Category::Parameters) + stage.of(Category::Gradients) + stage.of(Category::Optimizer));
-    QString text = Waterline::tr("model states %1 over all ranks").arg(bytesText(states));
+    QString text = Waterline::tr("model states %1 in total").arg(bytesText(states));
     if (memory.host > 0)
-        text += Waterline::tr(" · host RAM %1 a node").arg(bytesText(memory.host * plan.cluster.gpus_per_node));
+        text += Waterline::tr(" · host RAM %1 per node").arg(bytesText(memory.host * plan.cluster.gpus_per_node));
     return text;
 }
 
-QString notesTitle(const MemoryEstimate& memory) {
-    if (memory.notes.empty()) return {};
-    return memory.notes.size() == 1 ? Waterline::tr("1 note") : Waterline::tr("%1 notes").arg(memory.notes.size());
+QStringList notesOf(const MemoryEstimate& memory, const Plan& plan) {
+    QStringList notes;
+    for (const std::string& note : memory.notes) notes.append(QString::fromStdString(note));
+    if (plan.data.sequence_length > plan.model.max_position)
+        notes.append(Waterline::tr("The sequence of %1 tokens is longer than the %2 positions of %3: rotary positions "
+                                   "beyond them were never trained.")
+                         .arg(countText(plan.data.sequence_length), countText(plan.model.max_position),
+                              QString::fromStdString(plan.model.name)));
+    return notes;
 }
 
-QString notesDetails(const MemoryEstimate& memory) {
+QString notesTitle(const QStringList& notes) {
+    if (notes.isEmpty()) return {};
+    return notes.size() == 1 ? Waterline::tr("1 note") : Waterline::tr("%1 notes").arg(notes.size());
+}
+
+QString notesDetails(const QStringList& notes) {
     QString text;
-    for (const std::string& note : memory.notes)
-        text += QStringLiteral("<p style='margin:0 0 6px 0'>%1</p>").arg(escapedText(note));
+    for (const QString& note : notes)
+        text += QStringLiteral("<p style='margin:0 0 6px 0'>%1</p>").arg(note.toHtmlEscaped());
     return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <QString>
+#include <QStringList>
 #include <vector>
 
 #include "ui/plan/plan_numbers.h"
@@ -29,9 +30,10 @@ WaterlineBars waterlineBars(const MemoryEstimate& memory, int most);
 
 struct Verdict {
     bool fits = false;
-    QString headline;  ///< "Fits: 62.8 of 79.2 GiB"
-    QString detail;    ///< the dominant terms where the plan does not fit; the headroom where it does
-    QString range;     ///< "21.2 to 33.3 GiB in 95 of 100 · out of memory 0.4 %"
+    bool risky = false;  ///< fits, but runs out of memory more often than a planned layout may (error_model.h)
+    QString headline;    ///< "Fits: 62.8 of 79.2 GiB", "May not fit: 77.1 of 79.1 GiB"
+    QString detail;      ///< the dominant terms where the plan does not fit; the headroom where it does
+    QString range;       ///< "95 % range 21.2–33.3 GiB · OOM risk 0.4 %"
 };
 /// The range is that of `framework` on a GPU or on CPU ranks.
 Verdict verdictOf(const MemoryEstimate& memory, Framework framework = Framework::Plimsoll, bool onGpu = false);
@@ -40,15 +42,17 @@ QString frameworkTitle(Framework framework);
 
 /// Rich text: "step <b>6.42 s</b> · <b>163 k</b> tokens/s · MFU <b>44.1 %</b> · bubble <b>8.6 %</b>".
 QString figuresOf(const PlanNumbers& numbers, const Plan& plan);
-/// "6,738,415,616 parameters · 1.05 M tokens a step".
+/// "6,738,415,616 parameters · 1.05 M tokens per step".
 QString sizesOf(const PlanNumbers& numbers, const Plan& plan);
-/// "model states 100 GiB over all ranks · host RAM 41 GiB a node".
+/// "model states 100 GiB in total · host RAM 41 GiB per node".
 QString statesOf(const MemoryEstimate& memory, const Plan& plan);
 
-/// "2 notes" on settings that the figures do not follow; empty without any.
-QString notesTitle(const MemoryEstimate& memory);
+/// Settings that the figures do not follow, and what is doubtful about the plan though it fits; a sentence each.
+QStringList notesOf(const MemoryEstimate& memory, const Plan& plan);
+/// "2 notes"; empty without any.
+QString notesTitle(const QStringList& notes);
 /// Rich text: the notes, a paragraph each.
-QString notesDetails(const MemoryEstimate& memory);
+QString notesDetails(const QStringList& notes);
 
 QString categoryName(Category category);
 /// "Every rank", "Stage 2", "Stages 1–2".

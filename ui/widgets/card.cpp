@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/card.h"
 
+#include <QGraphicsOpacityEffect>
 #include <QHBoxLayout>
 
 #include "ui/common/escaped_text.h"
@@ -47,6 +48,18 @@ void Card::setFact(const QString& fact) {
 void Card::setValue(const QString& value) {
     value_->setText(value);
     value_->setVisible(!value.isEmpty());
+}
+
+void Card::setStale(bool stale) {
+    if (stale == isStale()) return;
+    setToolTip(plainTip(stale ? tr("Figures of the last plan that was possible") : QString()));
+    if (!stale) {
+        setGraphicsEffect(nullptr);
+        return;
+    }
+    auto* pale = new QGraphicsOpacityEffect(this);
+    pale->setOpacity(0.4);
+    setGraphicsEffect(pale);
 }
 
 }  // namespace plimsoll::ui

@@ -19,6 +19,9 @@ public:
     void setValue(const QString& value);
     /// A small control at the right end of the title row, before the value.
     void addToTitle(QWidget* widget) { row_->insertWidget(row_->count() - 1, widget); }
+    /// Pales the card while what it shows belongs to an earlier state.
+    void setStale(bool stale);
+    bool isStale() const { return graphicsEffect() != nullptr; }
     /// The layout under the title row.
     QVBoxLayout* body() const { return body_; }
 

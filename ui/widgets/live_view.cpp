@@ -19,7 +19,7 @@ constexpr double head = 18;            // room for labels over the curves
 
 }  // namespace
 
-LiveView::LiveView(QWidget* parent) : TimeChart(tr("Activations alive"), parent) {}
+LiveView::LiveView(QWidget* parent) : TimeChart(tr("Live activations"), parent) {}
 
 void LiveView::setCurves(MemoryCurve curves, double limit, const QString& limitText) {
     curves_ = std::move(curves);
@@ -91,7 +91,7 @@ void LiveView::paintEvent(QPaintEvent*) {
 
     painter.setPen(theme.accent);
     painter.drawText(QRectF(area.left() + 4, 0, area.width(), head - 2), Qt::AlignLeft | Qt::AlignVCenter,
-                     tr("Activations alive, in micro-batches · rank %1 peaks at %2")
+                     tr("Live activations, in micro-batches · rank %1 peaks at %2")
                          .arg(fullest_)
                          .arg(batchesText(curves_.peak[fullest_])));
     if (limit_ > 0) {

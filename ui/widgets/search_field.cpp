@@ -8,6 +8,7 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
+#include "ui/widgets/plain_label.h"
 #include "ui/widgets/style_sheet.h"
 #include "ui/widgets/theme.h"
 
@@ -85,8 +86,16 @@ void SearchField::showList() {
         auto* column = new QVBoxLayout(frame_);
         column->setContentsMargins(4, 4, 4, 4);
         column->addWidget(list_);
-        list_->show();
+        none_ = new PlainLabel(frame_);
+        none_->setProperty("tone", "muted");
+        none_->setMargin(6);
+        column->addWidget(none_);
     }
+    const bool found = commands_.rowCount() > 0;
+    list_->setVisible(found);
+    none_->setVisible(!found);
+    none_->setText(tr("Nothing is called “%1”. Try a field (warmup), a model (llama-7b), a GPU or an action (save).")
+                       .arg(text().left(40)));
     const int rows = std::clamp(commands_.rowCount(), 1, mostRows);
     const int width = std::min(listWidth, window()->width() - 24);
     const QPoint corner = mapTo(window(), QPoint(this->width() - width, height() + 4));

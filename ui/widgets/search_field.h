@@ -2,6 +2,7 @@
 // The search field over actions and settings (Ctrl K): a line and, under it, the matches.
 #pragma once
 
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 
@@ -16,6 +17,8 @@ public:
 
     CommandList* commands() { return &commands_; }
     QListView* list() const { return list_; }
+    /// What stands in the list's place when nothing matches; null before the first search.
+    QLabel* nothingFound() const { return none_; }
     /// Takes the focus and shows the whole list.
     void begin();
 
@@ -36,6 +39,7 @@ private:
     void move(int by);
 
     CommandList commands_;
+    QLabel* none_ = nullptr;
     QFrame* frame_ = nullptr;
     QListView* list_;
 };

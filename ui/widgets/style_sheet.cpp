@@ -23,7 +23,7 @@ QFrame#Rule { background: @line; border: none; max-height: 1px; min-height: 1px;
 QWidget#TopBar { background: @surface; border-bottom: 1px solid @line; }
 QFrame#Remedies { background: @surface; border: none; border-top: 1px solid @line; }
 QWidget#Waterline { background: @surface; border-top: 1px solid @line; }
-QFrame#Banner { background: @surface; border: none; border-bottom: 1px solid @line; border-left: 4px solid @accent; }
+QFrame#Banner { background: @surface; border: 1px solid @scroll; border-left: 4px solid @accent; border-radius: 6px; }
 QFrame#Banner[tone="bad"] { border-left-color: @water; }
 QFrame#Banner[tone="warn"] { border-left-color: @warn; }
 QFrame#Banner[tone="good"] { border-left-color: @good; }
@@ -31,7 +31,7 @@ QFrame#Banner[tone="good"] { border-left-color: @good; }
 QWidget#Navigation { background: @surface; border-right: 1px solid @line; }
 QWidget#Navigation QLabel { color: @muted; padding: 0 9px; }
 QWidget#Navigation QPushButton { background: transparent; border: 1px solid transparent; border-radius: 6px; text-align: left;
-    padding: 7px 9px; color: @ink; }
+    padding: 5px 9px; color: @ink; }
 QWidget#Navigation QPushButton:hover { background: @hover; }
 QWidget#Navigation QPushButton:checked { background: @select; color: @accent; font-weight: 600; }
 QWidget#Navigation QPushButton:focus { border-color: @accent; }
@@ -52,6 +52,7 @@ QToolButton[quiet="true"]:focus, QPushButton[quiet="true"]:focus { border-color:
 QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: @accent; padding: 2px 0; text-align: left; }
 QPushButton[link="true"]:hover { text-decoration: underline; }
 QPushButton[link="true"]:focus { border-color: @accent; }
+QFileDialog QToolButton { padding: 3px; }
 QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QComboBox, QSpinBox, QPlainTextEdit, QTextEdit { background: @raised; color: @ink; border: 1px solid @line; border-radius: 5px;
@@ -74,6 +75,7 @@ QMenu::separator { height: 1px; background: @line; margin: 4px 6px; }
 QTableView, QTreeView, QListView { background: @surface; color: @ink; border: none; gridline-color: @line; outline: none;
     selection-background-color: @select; selection-color: @ink; alternate-background-color: @raised; }
 QTableView::item, QTreeView::item { border-bottom: 1px solid @line; padding: 2px 8px; }
+QTableView::item:focus { background: @hover; border-bottom: 1px solid @accent; }
 QTableView::item:selected, QTreeView::item:selected, QListView::item:selected { background: @select; color: @ink; }
 QListView::item { padding: 4px 8px; border-radius: 4px; }
 QHeaderView { background: @surface; }
@@ -90,6 +92,16 @@ QScrollBar::handle:horizontal { background: @scroll; border-radius: 3px; min-wid
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QSplitter::handle { background: transparent; }
+
+QCheckBox::indicator, QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid @muted; background: @raised; }
+QCheckBox::indicator { border-radius: 3px; }
+QRadioButton::indicator { border-radius: 8px; }
+QCheckBox::indicator:checked, QRadioButton::indicator:checked { background: @accent; border: 1px solid @accent; }
+QCheckBox:focus, QRadioButton:focus { color: @accent; }
+QSlider::groove:horizontal { height: 4px; background: @scroll; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: @accent; border-radius: 2px; }
+QSlider::handle:horizontal { width: 14px; height: 14px; margin: -6px 0; border-radius: 8px; background: @accent; border: 1px solid @surface; }
+QSlider::handle:horizontal:focus { border: 1px solid @ink; }
 
 QProgressBar { background: @line; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 3px; }

@@ -75,7 +75,7 @@ void TimeBar::setTime(const StepTime& time, Seconds whole) {
     for (const TimeShare& each : std::as_const(shares_))
         if (each.share >= worthAName)
             words << QStringLiteral("%1 %2").arg(timePartName(each.part).toLower(), percentText(each.share));
-    setAccessibleDescription(tr("%1 a step: %2").arg(secondsText(time.total()), words.join(QStringLiteral(", "))));
+    setAccessibleDescription(tr("%1 per step: %2").arg(secondsText(time.total()), words.join(QStringLiteral(", "))));
     // The layout is asked again only where the names take more or fewer lines.
     if (heightForWidth(width()) != height) updateGeometry();
     update();

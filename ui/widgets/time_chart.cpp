@@ -6,6 +6,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QToolButton>
 #include <QWheelEvent>
 
 #include "ui/pipeline/pipeline_why.h"
@@ -28,18 +29,45 @@ double niceTick(double span, int count) {
 
 }  // namespace
 
-TimeChart::TimeChart(const QString& name, QWidget* parent) : Chart(parent) {
+TimeChart::TimeChart(const QString& name, QWidget* parent) : Chart(parent), reset_(new QToolButton(this)) {
+    reset_->setText(tr("Show all"));
+    reset_->setProperty("quiet", true);
+    reset_->setFont(uiFont(-1.5));
+    reset_->setCursor(Qt::PointingHandCursor);
+    reset_->setAccessibleName(tr("Show the whole time of %1").arg(name));
+    reset_->setToolTip(tr("Shows the whole time again (Home, or double click)"));
+    reset_->hide();
+    connect(reset_, &QToolButton::clicked, this, [this] { span_->showWhole(); });
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(name);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    connect(span_, &TimeSpan::changed, this, [this] { spanChanged(); });
+    connect(span_, &TimeSpan::changed, this, [this] {
+        placeReset();
+        spanChanged();
+    });
+}
+
+void TimeChart::placeReset() {
+    reset_->setVisible(zoomable_ && !span_->isWhole() && !isEmpty());
+    reset_->adjustSize();
+    reset_->move(width() - reset_->width() - 2, 2);
+    reset_->raise();
+}
+
+void TimeChart::resizeEvent(QResizeEvent* event) {
+    Chart::resizeEvent(event);
+    placeReset();
 }
 
 void TimeChart::setSpan(TimeSpan* span) {
     disconnect(span_, nullptr, this, nullptr);
     span_ = span;
-    connect(span_, &TimeSpan::changed, this, [this] { spanChanged(); });
+    connect(span_, &TimeSpan::changed, this, [this] {
+        placeReset();
+        spanChanged();
+    });
+    placeReset();
     spanChanged();
 }
 
@@ -48,7 +76,9 @@ void TimeChart::setZoomable(bool zoomable) { zoomable_ = zoomable; }
 QRectF TimeChart::plotArea() const {
     if (left_ == 0) {
         const QFontMetricsF metrics(uiFont(-0.75));
-        left_ = metrics.horizontalAdvance(tr("rank %1").arg(888)) + 8;
+        left_ = std::max(metrics.horizontalAdvance(tr("rank %1").arg(888)),
+                         metrics.horizontalAdvance(QStringLiteral("888.8 GiB"))) +
+                8;
         right_ = metrics.horizontalAdvance(QStringLiteral("8,888 · 88.8 %")) + 8;
     }
     return {left_, 0, std::max(20.0, width() - left_ - right_), static_cast<double>(height())};
@@ -81,8 +111,8 @@ void TimeChart::paintAxis(QPainter& painter) const {
 
 void TimeChart::wheelEvent(QWheelEvent* event) {
     const double angle = event->angleDelta().y();
-    // A chart that cannot be zoomed out further lets the page scroll.
-    if (!zoomable_ || isEmpty() || angle == 0 || (angle < 0 && span_->isWhole())) {
+    // The wheel alone scrolls the page that the chart is on.
+    if (!zoomable_ || isEmpty() || angle == 0 || !(event->modifiers() & Qt::ControlModifier)) {
         event->ignore();
         return;
     }

@@ -7,6 +7,8 @@
 #include "ui/widgets/chart.h"
 #include "ui/widgets/time_span.h"
 
+class QToolButton;
+
 namespace plimsoll::ui {
 
 class TimeChart : public Chart {
@@ -18,8 +20,10 @@ public:
     void setSpan(TimeSpan* span);
     TimeSpan* span() const { return span_; }
     bool ownsSpan() const { return span_ == &own_; }
-    /// Off: the wheel scrolls the page.
+    /// With Ctrl the wheel zooms; without, it scrolls the page.
     void setZoomable(bool zoomable);
+    /// Shows the whole time again; visible while a part is shown.
+    QToolButton* resetButton() const { return reset_; }
 
     double xOf(double time) const;
     double timeAt(double x) const;
@@ -33,6 +37,8 @@ protected:
     /// Whether there is nothing to zoom.
     virtual bool isEmpty() const = 0;
     virtual void spanChanged() { update(); }
+    void placeReset();
+    void resizeEvent(QResizeEvent* event) override;
 
     void wheelEvent(QWheelEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
@@ -43,6 +49,7 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
+    QToolButton* reset_;
     TimeSpan own_;
     TimeSpan* span_ = &own_;
     bool zoomable_ = false;

@@ -30,7 +30,7 @@ CloseDialog::CloseDialog(const QString& runName, QWidget* parent)
       remember_(new QCheckBox(tr("Close without asking from now on"), this)) {
     setWindowTitle(tr("A run is under way"));
     setAccessibleName(windowTitle());
-    auto* head = new PlainLabel(tr("The run goes on without the window."), this);
+    auto* head = new PlainLabel(tr("The run keeps running in the background."), this);
     head->setFont(uiFont(1, true));
     auto* words = new PlainLabel(
         tr("%1 keeps training and recording. Open Plimsoll again to see it with its whole history.").arg(runName),

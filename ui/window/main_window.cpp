@@ -3,13 +3,11 @@
 
 #include <QApplication>
 #include <QCloseEvent>
-#include <QFileDialog>
 #include <QMenu>
-#include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QVBoxLayout>
 
-#include "ui/common/plan_field.h"
 #include "ui/doctor/doctor_page.h"
 #include "ui/export/export_page.h"
 #include "ui/hardware/hardware_page.h"
@@ -21,17 +19,31 @@
 #include "ui/plan/model_page.h"
 #include "ui/plan/recipe_page.h"
 #include "ui/planner/planner_page.h"
+#include "ui/run/log_page.h"
 #include "ui/run/run_controls.h"
+#include "ui/run/run_list_model.h"
 #include "ui/run/run_model.h"
+#include "ui/run/runs_page.h"
 #include "ui/run/watch_page.h"
 #include "ui/waterline/remedies_panel.h"
 #include "ui/waterline/waterline.h"
 #include "ui/widgets/banner.h"
 #include "ui/widgets/search_field.h"
 #include "ui/window/close_dialog.h"
+#include "ui/window/start_page.h"
 #include "ui/window/top_bar.h"
 
 namespace plimsoll::ui {
+
+namespace {
+
+/// The usual size, or what of it the screen has room for beside a frame and a panel.
+QSize sizeOnScreen(const QScreen* screen) {
+    const QSize usual(1440, 900);
+    return screen ? usual.boundedTo(screen->availableSize() - QSize(16, 48)) : usual;
+}
+
+}  // namespace
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent),
@@ -41,12 +53,15 @@ MainWindow::MainWindow(QWidget* parent)
       controls_(new RunControls(run_, &starter_, this)),
       top_(new TopBar(&plan_, controls_, menu_, this)),
       navigation_(new Navigation(this)),
-      banner_(new Banner(this)),
-      pages_(new QStackedWidget(this)) {
+      right_(new QWidget(this)),
+      pages_(new QStackedWidget(right_)),
+      banner_(new Banner(pages_, right_)) {
     setAcceptDrops(true);
-    resize(1440, 900);
-    setMinimumSize(960, 620);
+    setMinimumSize(960, 600);
+    resize(sizeOnScreen(screen()));
     makePages();
+    connectPages();
+    connectRuns();
     // Created after the pages, for the order of Tab.
     remedies_ = new RemediesPanel(&plan_, this);
     waterline_ = new Waterline(&plan_, this);
@@ -69,12 +84,28 @@ MainWindow::MainWindow(QWidget* parent)
     connect(&starter_, &RunStarter::started, this, &MainWindow::follow);
     connect(&starter_, &RunStarter::refused, this, &MainWindow::refuse);
     connect(run_, &RunModel::statusChanged, this, &MainWindow::watchEnd);
+    connect(run_, &RunModel::statusChanged, this, &MainWindow::showSubject);
     connect(&files_, &PlanFiles::draftFailed, this, [this](const QString& sentence) {
         banner_->say("warn", tr("The draft of this plan cannot be kept: %1").arg(sentence));
     });
     connect(&plan_, &PlanModel::fileChanged, this, &MainWindow::updateTitle);
     connect(&plan_, &PlanModel::changed, this, &MainWindow::updateTitle);
     connect(&plan_, &PlanModel::changed, this, &MainWindow::withdrawRefusal);
+    connect(&plan_, &PlanModel::planOpened, this, [this] {
+        banner_->withdraw(Banner::Cause::Plan);
+        banner_->withdraw(Banner::Cause::Edit);
+    });
+    connect(&plan_, &PlanModel::planned, this, [this](const QString& sentence) {
+        banner_->say(
+            "good", sentence, tr("Undo"), [this] { plan_.undoStack()->undo(); }, Banner::Cause::Edit);
+    });
+    connect(&plan_, &PlanModel::noticed, this, [this](const QString& sentence) {
+        if (sentence.isEmpty())
+            banner_->withdraw(Banner::Cause::Edit);
+        else
+            banner_->say(
+                "", sentence, tr("Undo"), [this] { plan_.undoStack()->undo(); }, Banner::Cause::Edit);
+    });
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     showPage(PageId::Model);
     updateTitle();
@@ -89,11 +120,13 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::makePages() {
+    start_page_ = new StartPage(pages_);
     model_page_ = new ModelPage(&plan_, pages_);
     hardware_page_ = new HardwarePage(&plan_, pages_);
     export_page_ = new ExportPage(&plan_, pages_);
     watch_page_ = new WatchPage(run_, pages_);
     // In the order of PageId.
+    pages_->addWidget(start_page_);
     pages_->addWidget(model_page_);
     pages_->addWidget(hardware_page_);
     auto* layout = new LayoutPage(&plan_, pages_);
@@ -107,36 +140,57 @@ void MainWindow::makePages() {
     pages_->addWidget(new RecipePage(&plan_, pages_));
     pages_->addWidget(new DataPage(&plan_, pages_));
     pages_->addWidget(watch_page_);
+    runs_page_ = new RunsPage(watch_page_->runs(), run_, pages_);
+    pages_->addWidget(runs_page_);
+    log_page_ = new LogPage(run_, pages_);
+    pages_->addWidget(log_page_);
     doctor_page_ = new DoctorPage(&plan_, run_, pages_);
     pages_->addWidget(doctor_page_);
     pages_->addWidget(export_page_);
     lessons_page_ = new LessonsPage(&plan_, pages_);
     pages_->addWidget(lessons_page_);
     connect(layout, &LayoutPage::pipelineRequested, this, [this] { showPage(PageId::Pipeline); });
-    connect(pipeline_page_, &PipelinePage::failed, this,
-            [this](const QString& sentence) { banner_->say("bad", sentence); });
-    connect(model_page_, &ModelPage::failed, this, [this](const QString& sentence) { banner_->say("bad", sentence); });
-    connect(model_page_, &ModelPage::noted, this, [this](const QString& sentence) { banner_->say("warn", sentence); });
-    connect(export_page_, &ExportPage::failed, this,
-            [this](const QString& sentence) { banner_->say("bad", sentence); });
-    connect(export_page_, &ExportPage::done, this, [this](const QString& sentence) { banner_->say("good", sentence); });
-    connect(watch_page_, &WatchPage::trainRequested, this, &MainWindow::train);
+}
+
+void MainWindow::connectPages() {
+    const auto bad = [this](const QString& sentence) { banner_->say("bad", sentence, {}, {}, Banner::Cause::Plan); };
+    const auto good = [this](const QString& sentence) { banner_->say("good", sentence); };
+    connect(pipeline_page_, &PipelinePage::failed, this, bad);
+    connect(model_page_, &ModelPage::failed, this, bad);
+    connect(model_page_, &ModelPage::noted, this,
+            [this](const QString& sentence) { banner_->say("warn", sentence, {}, {}, Banner::Cause::Plan); });
+    connect(export_page_, &ExportPage::failed, this, bad);
+    connect(export_page_, &ExportPage::done, this, good);
+    connect(runs_page_, &RunsPage::failed, this, bad);
+    connect(runs_page_, &RunsPage::done, this, good);
+    connect(lessons_page_, &LessonsPage::planRequested, this,
+            [this](const Plan& plan) { openNewPlan(plan, tr("Open the lesson's plan")); });
+    connect(start_page_, &StartPage::planRequested, this, &MainWindow::openPlan);
+    connect(start_page_, &StartPage::fitRequested, this, [this] { showPage(PageId::Model); });
+    connect(start_page_, &StartPage::fineTuneRequested, this, &MainWindow::fineTune);
+    connect(start_page_, &StartPage::demoRequested, this, &MainWindow::watchDemo);
+    connect(start_page_, &StartPage::runRequested, this, &MainWindow::follow);
+    connect(start_page_, &StartPage::shown, this,
+            [this] { start_page_->setRecent(files_.recent(), *watch_page_->runs()); });
+    connect(watch_page_->runs(), &RunListModel::refreshed, this, [this] {
+        if (page() == PageId::Start) start_page_->setRecent(files_.recent(), *watch_page_->runs());
+    });
 }
 
 void MainWindow::arrange() {
     top_->addButton(undo_, tr("Undo"));
     top_->addButton(redo_, tr("Redo"));
     top_->addButton(export_, tr("Export"));
-    auto* right = new QVBoxLayout;
+    auto* right = new QVBoxLayout(right_);
+    right->setContentsMargins(0, 0, 0, 0);
     right->setSpacing(0);
-    right->addWidget(banner_);
     right->addWidget(pages_, 1);
     right->addWidget(remedies_);
     right->addWidget(waterline_);
     auto* lower = new QHBoxLayout;
     lower->setSpacing(0);
     lower->addWidget(navigation_);
-    lower->addLayout(right, 1);
+    lower->addWidget(right_, 1);
     auto* central = new QWidget(this);
     auto* column = new QVBoxLayout(central);
     column->setContentsMargins(0, 0, 0, 0);
@@ -146,103 +200,19 @@ void MainWindow::arrange() {
     setCentralWidget(central);
 }
 
-void MainWindow::begin(const QString& pathOrPreset) {
-    if (!pathOrPreset.isEmpty()) {
-        openPlan(pathOrPreset);
-        plan_.undoStack()->clear();
-    } else if (const Result<bool> restored = files_.restoreDraft(); !restored) {
-        banner_->say("warn", QString::fromStdString(restored.error().message));
-    }
-    const QString newest = RunModel::newestRun();
-    if (newest.isEmpty()) return;
-    run_->open(newest);
-    const Result<RunFolder> folder = RunFolder::open(newest.toStdString());
-    if (folder && folder->live()) showPage(PageId::Watch);
-}
-
-void MainWindow::openPlan(const QString& pathOrPreset) {
-    if (const Result<void> opened = files_.open(pathOrPreset); !opened) {
-        banner_->say("bad", QString::fromStdString(opened.error().message));
-        return;
-    }
-    if (!plan_.notes().isEmpty()) banner_->say("warn", plan_.notes().join(QLatin1Char(' ')));
-}
-
-void MainWindow::askForPlan() {
-    const QString path =
-        QFileDialog::getOpenFileName(this, tr("Open a plan"), plan_.path(), tr("Plans (*.json);;All files (*)"));
-    if (!path.isEmpty()) openPlan(path);
-}
-
-void MainWindow::savePlan(const QString& path) {
-    QString target = path;
-    if (target.isEmpty()) {
-        const QString suggested = plan_.path().isEmpty() ? QStringLiteral("plan.json") : plan_.path();
-        target = QFileDialog::getSaveFileName(this, tr("Save the plan"), suggested, tr("Plans (*.json)"));
-    }
-    if (target.isEmpty()) return;
-    if (const Result<void> saved = files_.save(target); !saved)
-        banner_->say("bad", QString::fromStdString(saved.error().message));
-    else
-        banner_->say("good", tr("Saved as %1.").arg(target));
-}
-
-void MainWindow::train() {
-    if (isUnderWay(*run_)) {
-        banner_->say(
-            "warn",
-            tr("%1 is still running; stop it or let it finish before you start another run.").arg(run_->runName()),
-            tr("Show it"), [this] { showPage(PageId::Watch); });
-        return;
-    }
-    banner_->hide();
-    starter_.start(plan_);
-}
-
-void MainWindow::refuse(const Obstacle& obstacle) {
-    refused_ = obstacle.sentence;
-    if (obstacle.cure) {
-        banner_->say("bad", obstacle.sentence, obstacle.cureName,
-                     [this, plan = *obstacle.cure, name = obstacle.cureName] { plan_.replace(plan, name); });
-    } else if (!obstacle.key.isEmpty()) {
-        const PlanField* field = findPlanField(obstacle.key);
-        banner_->say("bad", obstacle.sentence, tr("Show %1").arg(field ? field->label : obstacle.key),
-                     [this, key = obstacle.key] { focusField(key); });
-    } else {
-        banner_->say("bad", obstacle.sentence);
-    }
-}
-
-void MainWindow::withdrawRefusal() {
-    // After a change of the refused plan the old sentence would only mislead.
-    if (!refused_.isEmpty() && banner_->sentence() == refused_) {
-        const std::optional<Obstacle> obstacle = obstacleOf(plan_);
-        if (obstacle && obstacle->sentence == refused_) return;
-        banner_->hide();
-    }
-    refused_.clear();
-}
-
-void MainWindow::follow(const QString& runPath) {
-    run_->open(runPath);
-    showPage(PageId::Watch);
-}
-
-void MainWindow::watchEnd() {
-    const bool underWay = isUnderWay(*run_);
-    if (was_under_way_ && !underWay && page() != PageId::Watch && run_->isOpen()) {
-        const RunState& state = run_->state();
-        const bool failed = state.status == RunStatus::Failed;
-        const QString words = failed ? tr("%1 failed: %2").arg(run_->runName(), QString::fromStdString(state.reason))
-                                     : tr("%1 has ended.").arg(run_->runName());
-        banner_->say(failed ? "bad" : "good", words, tr("Show it"), [this] { showPage(PageId::Watch); });
-    }
-    was_under_way_ = underWay;
-}
-
 void MainWindow::showPage(PageId page) {
     pages_->setCurrentIndex(static_cast<int>(page));
     navigation_->setCurrent(page);
+    showSubject();
+}
+
+void MainWindow::showSubject() {
+    const bool ofRun = page() == PageId::Watch;
+    waterline_->setVisible(page() != PageId::Start && page() != PageId::Runs && page() != PageId::Logs);
+    if (ofRun && run_->isOpen())
+        waterline_->showRun(run_->runName(), run_->plan());
+    else
+        waterline_->showRun({}, std::nullopt);
 }
 
 PageId MainWindow::page() const { return static_cast<PageId>(pages_->currentIndex()); }
@@ -293,17 +263,6 @@ void MainWindow::askBeforeClosing() {
     });
     // Not exec(): the plots behind it stay live.
     dialog->open();
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    const QList<QUrl> urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.constFirst().toLocalFile().endsWith(QLatin1String(".json"), Qt::CaseInsensitive))
-        event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-    event->acceptProposedAction();
-    openPlan(event->mimeData()->urls().constFirst().toLocalFile());
 }
 
 }  // namespace plimsoll::ui

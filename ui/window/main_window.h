@@ -21,6 +21,7 @@ class DoctorPage;
 class ExportPage;
 class HardwarePage;
 class LessonsPage;
+class LogPage;
 class MemoryPage;
 class ModelPage;
 class Page;
@@ -29,6 +30,8 @@ class PlannerPage;
 class RemediesPanel;
 class RunControls;
 class RunModel;
+class RunsPage;
+class StartPage;
 class TopBar;
 class Waterline;
 class WatchPage;
@@ -44,11 +47,20 @@ public:
 
     /// Opens the draft of the last session, or the given plan (a file or a preset); then the live run.
     void begin(const QString& pathOrPreset = {});
+    /// A plan file or a preset. Where the present plan has edits, the person is asked first.
     void openPlan(const QString& pathOrPreset);
-    /// Asks for a path where `path` is empty.
-    void savePlan(const QString& path);
+    /// The same for a plan that belongs to no file; `what` names the step of undo.
+    void openNewPlan(const Plan& plan, const QString& what);
+    /// Asks for a path where `path` is empty. False when the plan was not saved.
+    bool savePlan(const QString& path);
+    /// Starts a run of the plan; asks first where the plan does not fit.
     void train();
+    /// Goes on with an ended run.
+    void resume(const QString& runPath);
+    /// Asks how many steps more, and how the learning rate goes on.
+    void askForMoreSteps(const QString& runPath);
     void showHelp();
+    void showAbout();
 
     void showPage(PageId page);
     PageId page() const;
@@ -65,6 +77,9 @@ public:
     LessonsPage* lessonsPage() const { return lessons_page_; }
     ExportPage* exportPage() const { return export_page_; }
     WatchPage* watchPage() const { return watch_page_; }
+    RunsPage* runsPage() const { return runs_page_; }
+    LogPage* logPage() const { return log_page_; }
+    StartPage* startPage() const { return start_page_; }
     DoctorPage* doctorPage() const { return doctor_page_; }
 
 protected:
@@ -75,10 +90,19 @@ protected:
 private:
     void makeActions();
     void makePages();
+    void connectPages();
+    void connectRuns();
     void arrange();
     QAction* addAction(const QString& text, const QKeySequence& shortcut, const std::function<void()>& run);
     void fillRecent();
     QList<Command> commands();
+    /// Runs `then` when the present plan may go: it has no edits, or they were saved or given up.
+    void leavePlan(const std::function<void()>& then);
+    void openNow(const QString& pathOrPreset);
+    void startNow();
+    void askBeforeMisfit(const QString& need);
+    void fineTune();
+    void watchDemo();
     void askForPlan();
     void refuse(const Obstacle& obstacle);
     void withdrawRefusal();
@@ -86,6 +110,8 @@ private:
     void follow(const QString& runPath);
     void watchEnd();
     void updateTitle();
+    /// The waterline shows what the page is about: the plan, or the run.
+    void showSubject();
     void useTheme(ThemeChoice choice);
 
     PlanModel plan_;
@@ -103,8 +129,9 @@ private:
     RunControls* controls_;
     TopBar* top_;
     Navigation* navigation_;
-    Banner* banner_;
+    QWidget* right_;  ///< page, remedies and waterline, with the notice over them
     QStackedWidget* pages_;
+    Banner* banner_;
     RemediesPanel* remedies_ = nullptr;
     Waterline* waterline_ = nullptr;
     ModelPage* model_page_ = nullptr;
@@ -115,6 +142,9 @@ private:
     LessonsPage* lessons_page_ = nullptr;
     ExportPage* export_page_ = nullptr;
     WatchPage* watch_page_ = nullptr;
+    RunsPage* runs_page_ = nullptr;
+    LogPage* log_page_ = nullptr;
+    StartPage* start_page_ = nullptr;
     DoctorPage* doctor_page_ = nullptr;
     QString refused_;       ///< why the plan was not trained, while the banner shows it
     bool closing_ = false;  ///< the person knows that the run goes on

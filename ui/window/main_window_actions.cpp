@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's actions: shortcuts, the menu, and what the search finds.
+#include <algorithm>
 #include <QAction>
+#include <QActionGroup>
 #include <QApplication>
 #include <QMenu>
+#include <QMessageBox>
 #include <QSettings>
 
 #include "core/plan/gpu.h"
@@ -13,7 +16,9 @@
 #include "ui/plan/model_import.h"
 #include "ui/plan/model_page.h"
 #include "ui/run/run_controls.h"
+#include "ui/run/run_list_model.h"
 #include "ui/run/run_model.h"
+#include "ui/run/watch_page.h"
 #include "ui/waterline/remedies_panel.h"
 #include "ui/widgets/search_field.h"
 #include "ui/window/close_dialog.h"
@@ -36,9 +41,15 @@ QAction* MainWindow::addAction(const QString& text, const QKeySequence& shortcut
 
 void MainWindow::makeActions() {
     menu_->setAccessibleName(tr("Menu"));
+    menu_->addAction(addAction(tr("New plan"), QKeySequence::New, [this] { openPlan(QStringLiteral("cpu-demo")); }));
     menu_->addAction(addAction(tr("Open a plan…"), QKeySequence::Open, [this] { askForPlan(); }));
     recent_ = menu_->addMenu(tr("Recent plans"));
     connect(menu_, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
+    QMenu* examples = menu_->addMenu(tr("Example plans"));
+    for (const std::string& name : plan_preset_names()) {
+        const QString preset = QString::fromStdString(name);
+        examples->addAction(preset, this, [this, preset] { openPlan(preset); });
+    }
     menu_->addAction(addAction(tr("Save the plan"), QKeySequence::Save, [this] { savePlan(plan_.path()); }));
     menu_->addAction(
         addAction(tr("Save the plan as…"), QKeySequence(QStringLiteral("Ctrl+Shift+S")), [this] { savePlan({}); }));
@@ -47,11 +58,23 @@ void MainWindow::makeActions() {
         showPage(PageId::Model);
         model_page_->askForConfig();
     }));
-    menu_->addAction(addAction(tr("Start a plan that fits this model"), {}, [this] { startFittingPlan(plan_); }));
+    menu_->addAction(addAction(tr("Suggest a complete plan"), {}, [this] { startFittingPlan(plan_); }));
     menu_->addSeparator();
-    menu_->addAction(addAction(tr("Light theme"), {}, [this] { useTheme(ThemeChoice::Light); }));
-    menu_->addAction(addAction(tr("Dark theme"), {}, [this] { useTheme(ThemeChoice::Dark); }));
-    menu_->addAction(addAction(tr("Theme of the desktop"), {}, [this] { useTheme(ThemeChoice::System); }));
+    auto* themes = new QActionGroup(this);
+    const auto addTheme = [&](const QString& text, ThemeChoice choice) {
+        QAction* action = addAction(text, {}, [this, choice] { useTheme(choice); });
+        action->setCheckable(true);
+        action->setData(static_cast<int>(choice));
+        themes->addAction(action);
+        menu_->addAction(action);
+    };
+    addTheme(tr("Light theme"), ThemeChoice::Light);
+    addTheme(tr("Dark theme"), ThemeChoice::Dark);
+    addTheme(tr("System theme"), ThemeChoice::System);
+    connect(menu_, &QMenu::aboutToShow, this, [themes] {
+        const int chosen = QSettings().value(QStringLiteral("theme"), 0).toInt();
+        for (QAction* action : themes->actions()) action->setChecked(action->data().toInt() == chosen);
+    });
     menu_->addSeparator();
     ask_close_ = addAction(tr("Ask before closing during a run"), {}, [] {});
     ask_close_->setCheckable(true);
@@ -61,6 +84,7 @@ void MainWindow::makeActions() {
     menu_->addAction(ask_close_);
     menu_->addSeparator();
     menu_->addAction(addAction(tr("Help"), QKeySequence::HelpContents, [this] { showHelp(); }));
+    menu_->addAction(addAction(tr("About Plimsoll"), {}, [this] { showAbout(); }));
     menu_->addAction(addAction(tr("Quit"), QKeySequence::Quit, [this] { close(); }));
 
     QUndoStack* stack = plan_.undoStack();
@@ -76,11 +100,13 @@ void MainWindow::makeActions() {
     connect(&plan_, &PlanModel::changed, this, follow);
     follow();
 
-    export_ = addAction(tr("Export to DeepSpeed"), QKeySequence(QStringLiteral("Ctrl+E")),
-                        [this] { showPage(PageId::Export); });
-    addAction(tr("Why, and what would make it fit"), QKeySequence(QStringLiteral("Ctrl+Shift+F")),
+    export_ =
+        addAction(tr("Export the plan"), QKeySequence(QStringLiteral("Ctrl+E")), [this] { showPage(PageId::Export); });
+    addAction(tr("How to reduce memory"), QKeySequence(QStringLiteral("Ctrl+Shift+F")),
               [this] { remedies_->setVisible(!remedies_->isVisible()); });
     addAction(tr("Train"), QKeySequence(QStringLiteral("Ctrl+Return")), [this] { train(); });
+    addAction(tr("Resume the run"), {}, [this] { resume(run_->runPath()); });
+    addAction(tr("Continue the run with more steps…"), {}, [this] { askForMoreSteps(run_->runPath()); });
     addAction(tr("Stop the run after this step"), {}, [this] { emit controls_->stopRequested(); });
     addAction(tr("Stop the run now"), {}, [this] { emit controls_->stopNowRequested(); });
     addAction(tr("Find an action or a setting"), QKeySequence(QStringLiteral("Ctrl+K")),
@@ -126,12 +152,12 @@ QList<Command> MainWindow::commands() {
     }
     for (const std::string& name : model_preset_names()) {
         const QString preset = QString::fromStdString(name);
-        all.append({tr("Model %1").arg(preset), tr("Take this preset"), QString(), QString(),
+        all.append({tr("Model %1").arg(preset), tr("Choose this model"), QString(), QString(),
                     [this, preset] { plan_.usePreset(preset); }});
     }
     for (const Gpu& gpu : gpu_catalogue()) {
         const QString name = QString::fromStdString(gpu.name);
-        all.append({tr("GPU %1").arg(name), tr("Plan for this card"), QString(), QString(), [this, name] {
+        all.append({tr("GPU %1").arg(name), tr("Plan for this GPU"), QString(), QString(), [this, name] {
                         plan_.endEdit();
                         plan_.setText(QStringLiteral("cluster.gpu"), name);
                     }});
@@ -140,6 +166,13 @@ QList<Command> MainWindow::commands() {
         const QString preset = QString::fromStdString(name);
         all.append({tr("Plan %1").arg(preset), tr("Open this example plan"), QString(), QString(),
                     [this, preset] { openPlan(preset); }});
+    }
+    const RunListModel& runs = *watch_page_->runs();
+    for (int row = 0; row < std::min(runs.rowCount(), 20); ++row) {
+        const QModelIndex index = runs.index(row);
+        all.append({tr("Watch run %1").arg(index.data().toString()), index.data(RunListModel::StatusRole).toString(),
+                    QString(), QString(),
+                    [this, path = index.data(RunListModel::PathRole).toString()] { follow(path); }});
     }
     for (const QString& path : files_.recent())
         all.append({tr("Open %1").arg(path.section(QLatin1Char('/'), -1)), path, QString(), QString(),
@@ -150,6 +183,15 @@ QList<Command> MainWindow::commands() {
 void MainWindow::useTheme(ThemeChoice choice) {
     QSettings().setValue(QStringLiteral("theme"), static_cast<int>(choice));
     applyTheme(*qApp, choice);
+}
+
+void MainWindow::showAbout() {
+    QMessageBox::about(
+        this, tr("About Plimsoll"),
+        tr("<b>Plimsoll %1</b><p>A training studio for large models: plan, train and watch.</p>"
+           "<p>The window is free software under the GNU General Public License, version 3 or later; the "
+           "rest is under the Apache License 2.0.</p>")
+            .arg(QApplication::applicationVersion()));
 }
 
 void MainWindow::showHelp() {

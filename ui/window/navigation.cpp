@@ -21,6 +21,7 @@ struct Entry {
 };
 
 constexpr Entry entries[] = {
+    {PageId::Start, QT_TRANSLATE_NOOP("Navigation", "Start"), nullptr, "Ctrl+Shift+H"},
     {PageId::Model, QT_TRANSLATE_NOOP("Navigation", "Model"), QT_TRANSLATE_NOOP("Navigation", "PLAN"), "Ctrl+1"},
     {PageId::Hardware, QT_TRANSLATE_NOOP("Navigation", "Hardware"), nullptr, "Ctrl+2"},
     {PageId::Layout, QT_TRANSLATE_NOOP("Navigation", "Layout"), nullptr, "Ctrl+3"},
@@ -30,6 +31,8 @@ constexpr Entry entries[] = {
     {PageId::Recipe, QT_TRANSLATE_NOOP("Navigation", "Recipe"), nullptr, "Ctrl+6"},
     {PageId::Data, QT_TRANSLATE_NOOP("Navigation", "Data"), nullptr, "Ctrl+7"},
     {PageId::Watch, QT_TRANSLATE_NOOP("Navigation", "Watch"), QT_TRANSLATE_NOOP("Navigation", "RUN"), "Ctrl+8"},
+    {PageId::Runs, QT_TRANSLATE_NOOP("Navigation", "Runs"), nullptr, "Ctrl+Shift+R"},
+    {PageId::Logs, QT_TRANSLATE_NOOP("Navigation", "Logs"), nullptr, "Ctrl+Shift+G"},
     {PageId::Doctor, QT_TRANSLATE_NOOP("Navigation", "Doctor"), nullptr, "Ctrl+Shift+D"},
     {PageId::Export, QT_TRANSLATE_NOOP("Navigation", "Export"), QT_TRANSLATE_NOOP("Navigation", "SHARE"), "Ctrl+9"},
     {PageId::Lessons, QT_TRANSLATE_NOOP("Navigation", "Lessons"), QT_TRANSLATE_NOOP("Navigation", "LEARN"), "Ctrl+0"},
@@ -71,7 +74,7 @@ Navigation::Navigation(QWidget* parent) : QWidget(parent) {
             QFont font = uiFont(-1.5);
             font.setLetterSpacing(QFont::AbsoluteSpacing, 0.8);
             group->setFont(font);
-            if (number > 0) column->addSpacing(12);
+            column->addSpacing(10);
             column->addWidget(group);
             column->addSpacing(4);
         }
@@ -88,10 +91,14 @@ Navigation::Navigation(QWidget* parent) : QWidget(parent) {
 }
 
 void Navigation::setCurrent(PageId page) {
+    // The focus goes along, so that no second row looks chosen.
+    bool focused = false;
+    for (const QAbstractButton* button : buttons_.buttons()) focused = focused || button->hasFocus();
     // One stop for Tab; the arrow keys walk the others.
     for (QAbstractButton* button : buttons_.buttons())
         button->setFocusPolicy(buttons_.id(button) == static_cast<int>(page) ? Qt::StrongFocus : Qt::ClickFocus);
     buttons_.button(static_cast<int>(page))->setChecked(true);
+    if (focused) buttons_.button(static_cast<int>(page))->setFocus();
 }
 
 }  // namespace plimsoll::ui

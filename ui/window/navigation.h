@@ -9,12 +9,28 @@
 
 namespace plimsoll::ui {
 
-enum class PageId { Model, Hardware, Layout, Pipeline, Planner, Memory, Recipe, Data, Watch, Doctor, Export, Lessons };
-inline constexpr int pageCount = 12;
+enum class PageId {
+    Start,
+    Model,
+    Hardware,
+    Layout,
+    Pipeline,
+    Planner,
+    Memory,
+    Recipe,
+    Data,
+    Watch,
+    Runs,
+    Logs,
+    Doctor,
+    Export,
+    Lessons
+};
+inline constexpr int pageCount = 15;
 
 /// "Model", translated.
 QString pageName(PageId page);
-/// Ctrl and a digit; the Planner has Ctrl+Shift+L and the Doctor Ctrl+Shift+D.
+/// Ctrl and a digit, or Ctrl+Shift and a letter.
 QString pageShortcut(PageId page);
 /// By its English name, case ignored; nothing when there is none.
 /// The words that pageByName() knows, in the order of the pages.

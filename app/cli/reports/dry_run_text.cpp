@@ -95,7 +95,7 @@ std::string of_rank(const Json& rank, Bytes capacity) {
         }
     }
     if (bytes(rank, "host") > 0) text += fmt::format("  {} in host memory\n", format_bytes(bytes(rank, "host")));
-    text += "  What stands at the peak:\n" + blocks_table(rank);
+    text += "  Live tensors at the peak:\n" + blocks_table(rank);
     return text + fmt::format("  {} allocations and frees a step, {} micro-batches gone through, in {}\n",
                               format_count(rank.at("events").get<std::int64_t>()),
                               format_count(rank.at("micro_batches").get<std::int64_t>()),

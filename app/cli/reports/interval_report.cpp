@@ -32,10 +32,9 @@ std::string interval_report(Framework framework, const MemoryEstimate& memory, c
             learned = fmt::format(
                 "Earlier runs here: {} measured {:.3f} of their estimates in the median ({:.3f} to {:.3f}), which makes {}\n",
                 runs.samples, runs.median, runs.low, runs.high, format_bytes(runs.applied_to(total)));
-    return learned +
-           fmt::format("Under {}: {} to {} on the fullest rank in 95 of 100 cases (from {}); out of memory: {}\n",
-                       profile_of(framework).title, format_bytes(interval.low), format_bytes(interval.high), whose,
-                       probability_text(probability));
+    return learned + fmt::format("Under {}: 95 % range {} to {} on the most loaded rank (from {}); OOM risk: {}\n",
+                                 profile_of(framework).title, format_bytes(interval.low), format_bytes(interval.high),
+                                 whose, probability_text(probability));
 }
 
 void add_intervals(Json& json, Framework framework, const MemoryEstimate& memory, const Plan& plan) {

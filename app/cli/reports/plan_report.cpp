@@ -23,7 +23,7 @@ std::string risk_text(double probability) {
 std::string layout_table(const std::vector<Candidate>& candidates, std::size_t show, bool price) {
     const bool host = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.host > 0; });
     auto text = fmt::format("{:>4} {:>6} {:>10} {:>10} {:>6} {:>7} {:>10} {:>7}{}{}  {}\n", "", "GPUs", "step",
-                            "tokens/s", "MFU", "bubble", "a rank", "OOM", host ? fmt::format(" {:>10}", "host") : "",
+                            "tokens/s", "MFU", "bubble", "per rank", "OOM", host ? fmt::format(" {:>10}", "host") : "",
                             price ? fmt::format(" {:>10}", "price/Mtok") : "", "layout");
     for (std::size_t i = 0; i < std::min(show, candidates.size()); ++i) {
         const auto& c = candidates[i];

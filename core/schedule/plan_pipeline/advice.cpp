@@ -64,7 +64,7 @@ Advice layers_advice(const Plan& plan) {
             fmt::format(
                 "A stage holds as few as {} layer{}; with 4 to 8 or more the sends between stages weigh less{}.",
                 *fewest, *fewest == 1 ? "" : "s",
-                plan.model.num_layers >= 4 ? fmt::format(" (layout.pp {} or fewer)", plan.model.num_layers / 4) : "")};
+                plan.model.num_layers >= 8 ? fmt::format(" (layout.pp {} or fewer)", plan.model.num_layers / 4) : "")};
 }
 
 Advice stages_advice(const Layout& layout) {
@@ -148,10 +148,14 @@ std::vector<Advice> schedule_advice(const Pipeline& pipeline, const std::vector<
             (!best || other.step < best->step))
             best = &other;
     if (!best || best->step > 0.98 * pipeline.timeline.makespan) return {};
-    return {{false, fmt::format("{} would shorten the step by {:.1f} % and keep activations of {:.3g} micro-batches on "
-                                "the fullest rank in place of {:.3g}.",
-                                schedule_title(best->kind), 100 * (1 - best->step / pipeline.timeline.makespan),
-                                best->peak_micro_batches, peak_micro_batches(pipeline.schedule))}};
+    const double mine = peak_micro_batches(pipeline.schedule), theirs = best->peak_micro_batches;
+    const std::string memory =
+        std::abs(theirs - mine) < 0.01 * mine
+            ? std::string("as many activations on the most loaded rank")
+            : fmt::format("activations of {:.3g} micro-batches on the most loaded rank in place of {:.3g}", theirs,
+                          mine);
+    return {{false, fmt::format("{} would shorten the step by {:.1f} % and keep {}.", schedule_title(best->kind),
+                                100 * (1 - best->step / pipeline.timeline.makespan), memory)}};
 }
 
 std::string why_not_closed_form(const Pipeline& pipeline) {

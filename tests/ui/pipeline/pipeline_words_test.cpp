@@ -81,7 +81,7 @@ TEST(ScheduleRowsOf, ImpossibleOnesAreFaintAndSayWhy) {
     EXPECT_EQ(texts[1].cells[2], QStringLiteral("0 %"));
     const TextRow& dual = texts[static_cast<int>(Schedule::DualPipeV)];
     EXPECT_TRUE(dual.faint);
-    EXPECT_TRUE(dual.tip.contains(QStringLiteral("Accumulation to 8"))) << dual.tip.toStdString();
+    EXPECT_TRUE(dual.tip.contains(QStringLiteral("Gradient accumulation steps to 8"))) << dual.tip.toStdString();
 }
 
 TEST(PipelineModelOf, WhatIsTriedLeavesThePlanUntilItIsApplied) {

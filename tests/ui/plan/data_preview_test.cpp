@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/plan/data_preview.h"
 
+#include "ui/plan/data_words.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,6 +28,28 @@ protected:
     }
     QTemporaryDir folder_;
 };
+
+TEST_F(DataPreviewTest, BytesThatAreNoTextAndTooManyEpochsAreDoubted) {
+    Plan plan;
+    plan.layout.dp = 1;
+    plan.layout.micro_batch = 1;
+    plan.training.steps = 10;
+    std::string bytes;
+    for (int i = 0; i < 200; ++i) bytes += static_cast<char>(1 + i * 37 % 255);
+    plan.data = data("random.bin", bytes);
+    const DataFacts binary = readDataFacts(plan.data, 1);
+    EXPECT_TRUE(binary.looksBinary) << binary.problem.toStdString() << binary.beginning.size();
+    EXPECT_TRUE(dataDoubts(binary, plan).contains(QStringLiteral("does not look like text")));
+
+    plan.data = data("words.txt", std::string(400, 'w').append("Grüße\n"));
+    const DataFacts words = readDataFacts(plan.data, 1);
+    EXPECT_FALSE(words.looksBinary);
+    EXPECT_EQ(dataDoubts(words, plan), QString());
+    plan.training.steps = 100'000;
+    EXPECT_TRUE(dataDoubts(words, plan).contains(QStringLiteral("epochs"))) << dataDoubts(words, plan).toStdString();
+    plan.layout.micro_batch = 1000;
+    EXPECT_TRUE(dataDoubts(words, plan).contains(QStringLiteral("shorter than one global batch")));
+}
 
 TEST_F(DataPreviewTest, ShowsTheBeginningOfATextOfAnySize) {
     const Data vast = data("vast.txt", std::string(5000, 'x'));

@@ -161,11 +161,12 @@ TEST(PlanModel, DataParallelFollowsTheNumberOfRanks) {
 
 TEST(PlanModel, APresetTakesTheModelAndLeavesTheRest) {
     PlanModel model;
+    model.setText(steps, QStringLiteral("301"));
     model.usePreset(QStringLiteral("llama-7b"));
     // transformers' LlamaForCausalLM of this size, tests/oracles/param_counts.json.
     EXPECT_EQ(model.numbers().counts.total, 6'738'415'616);
-    EXPECT_EQ(model.plan().training.steps, 300);
-    EXPECT_EQ(model.undoStack()->count(), 1);
+    EXPECT_EQ(model.plan().training.steps, 301);
+    EXPECT_EQ(model.undoStack()->count(), 2);
     model.undoStack()->undo();
     EXPECT_EQ(model.plan().model.preset, "llama-tiny");
 }

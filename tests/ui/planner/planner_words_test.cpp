@@ -105,7 +105,7 @@ TEST(CandidateWords, ALayoutIsToldBesideThePlans) {
     const LayoutFigures full = figuresOfPlan(*with_settings(plan, {"layout.recompute=full"}));
     const QString words = besideWords(present, full);
     EXPECT_TRUE(words.contains(QStringLiteral("slower than the plan's layout"))) << words.toStdString();
-    EXPECT_TRUE(words.contains(QStringLiteral("more computing again"))) << words.toStdString();
+    EXPECT_TRUE(words.contains(QStringLiteral("more recomputation"))) << words.toStdString();
     // Slower by as much as its step is longer, as among the neighbours of the best.
     EXPECT_TRUE(words.startsWith(percentText(full.step->step / present.step->step - 1) + QStringLiteral(" slower")))
         << words.toStdString();

@@ -423,7 +423,8 @@ TEST(LinePlot, WheelZoomsAtTheMouseAndDragPans) {
     plot.show();
     const QRectF frame = PlotPainter::frameOf(plot.content(), plot.rect(), plot.font());
     const QPointF at(frame.left() + frame.width() / 4, 60);
-    QWheelEvent wheel(at, plot.mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QWheelEvent wheel(at, plot.mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase,
+                      false);
     QApplication::sendEvent(&plot, &wheel);
     EXPECT_NEAR(axis.range().width(), 800, 1e-6);
     EXPECT_NEAR(axis.range().from + axis.range().width() / 4, 250, 1e-6);

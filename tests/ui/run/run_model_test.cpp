@@ -14,10 +14,13 @@
 #include "ui/common/value_format.h"
 #include "ui/memory/measured_memory.h"
 #include "ui/run/event_list_model.h"
+#include "ui/run/log_tail.h"
+#include "ui/run/resumable.h"
 #include "ui/run/run_figures.h"
 #include "ui/run/run_list_model.h"
 #include "ui/run/run_model.h"
 #include "ui/run/run_words.h"
+#include "ui/run/smoothed_series.h"
 
 namespace plimsoll::ui {
 namespace {
@@ -153,7 +156,7 @@ TEST(RunModel, AFolderThatIsNoRunIsAProblemNotACrash) {
     model.open(QString::fromStdString((store.path() / "empty").string()));
     ASSERT_TRUE(waitFor([&] { return !model.problem().isEmpty(); }));
     EXPECT_TRUE(model.problem().contains(QStringLiteral("no run folder")));
-    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::OpenLogs);
+    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::ShowLog);
 }
 
 TEST(RunModel, DamagedRecordsAndStateAreSaid) {
@@ -277,7 +280,7 @@ TEST(RunModel, IsLiveAsLongAsSomebodyHoldsTheLock) {
     }
     ASSERT_TRUE(waitFor([&] { return !model.isLive(); }));
     EXPECT_EQ(model.state().status, RunStatus::Failed);
-    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::OpenLogs);
+    EXPECT_EQ(noticeFor(model, false)->action, RunNotice::Action::ShowLog);
     EXPECT_LT(model.secondsLeft(), 0);
 }
 
@@ -527,6 +530,84 @@ TEST(RunList, HundredsOfRunsComeWholeAndANewOneIsNoticed) {
     store.add("run-new", 1, 100, 0);
     ASSERT_TRUE(waitFor([&] { return list.rowCount() == 501; }));
     EXPECT_EQ(list.index(0).data().toString(), QStringLiteral("run-new"));
+}
+
+TEST(RunList, ALineSaysStepsLossAndWhatIsDifferent) {
+    const RunStore store;
+    const RunFolder older = store.add("older", 2, 100, 900), newer = store.add("newer", 2, 100, 10);
+    record(newer, series::loss, 1, 61, [](auto) { return 2.5; });
+    auto plan = newer.plan();
+    ASSERT_TRUE(plan.has_value());
+    plan->optimizer.lr = 3e-4;
+    plan->numerics.dtype = Dtype::Bf16;
+    ASSERT_TRUE(save_plan(newer.plan_path(), *plan).has_value());
+    ASSERT_TRUE(write_run_notes(newer.layout(), {.title = "lower rate", .tags = {"sweep"}, .note = "a note"}));
+    RunListModel list(store.path());
+    ASSERT_TRUE(waitFor([&] { return list.isRead(); }));
+    const auto cell = [&](int row, int column) { return list.index(row, column).data().toString(); };
+    EXPECT_EQ(cell(0, RunListModel::Name), QStringLiteral("lower rate"));
+    EXPECT_EQ(cell(0, RunListModel::Status), QStringLiteral("finished"));
+    EXPECT_EQ(cell(0, RunListModel::Steps), QStringLiteral("60 of 100"));
+    EXPECT_EQ(cell(0, RunListModel::Loss), QStringLiteral("2.500"));
+    EXPECT_EQ(cell(0, RunListModel::Precision), QStringLiteral("bf16"));
+    EXPECT_EQ(cell(0, RunListModel::Tags), QStringLiteral("sweep"));
+    EXPECT_TRUE(cell(0, RunListModel::Changes).contains(QStringLiteral("0.0003")))
+        << cell(0, RunListModel::Changes).toStdString();
+    EXPECT_TRUE(cell(0, RunListModel::Changes).contains(QStringLiteral("bf16")));
+    EXPECT_EQ(cell(1, RunListModel::Changes), QString()) << "nothing came before it";
+    EXPECT_EQ(cell(1, RunListModel::Steps), QString());
+    ASSERT_NE(list.run(pathOf(newer)), nullptr);
+    EXPECT_TRUE(canResume(*list.run(pathOf(newer)))) << "60 of 100 steps are done";
+}
+
+TEST(RunFigures, TheAverageForgetsTheBeginningOfAShortRun) {
+    Pyramid loss;
+    // As the demo: from 5.5 down to 2.2 within 30 steps, then level.
+    for (std::uint64_t step = 1; step <= 60; ++step)
+        loss.append({step, 0, step < 30 ? 5.5 - 0.11 * static_cast<double>(step) : 2.2});
+    EXPECT_NEAR(*movingAverage(loss), 2.2, 0.02);
+}
+
+TEST(SmoothedSeries, FollowsAndIsNotPulledToItsStart) {
+    Pyramid source;
+    for (std::uint64_t step = 1; step <= 100; ++step) source.append({step, 0, 3.0});
+    SmoothedSeries smoothed;
+    smoothed.follow(&source, 0.9);
+    ASSERT_EQ(smoothed.data()->size(), 100U);
+    EXPECT_NEAR(smoothed.data()->value(0), 3.0, 1e-12) << "without bias";
+    source.append({101, 0, 4.0});
+    smoothed.follow(&source, 0.9);
+    EXPECT_NEAR(smoothed.data()->value(100), 3.1, 1e-4);
+    source.append({51, 0, 7.0});  // a fork
+    smoothed.follow(&source, 0.9);
+    EXPECT_EQ(smoothed.data()->size(), 51U);
+    smoothed.follow(nullptr, 0.9);
+    EXPECT_EQ(smoothed.data(), nullptr);
+}
+
+TEST(RunWords, ReasonsNameButtonsInPlaceOfCommands) {
+    RunState state;
+    state.reason = "the supervisor died; `plimsoll train --resume --run /runs/x` goes on from the last checkpoint";
+    EXPECT_EQ(reasonWords(state), QStringLiteral("The supervisor died; Resume goes on from the last checkpoint"));
+}
+
+TEST(LogTail, ReadsALogWholeAndThenWhatIsAdded) {
+    const RunStore store;
+    const RunFolder run = store.add("logs", 2, 100);
+    std::ofstream(run.log_path(0)) << "one\n\x1b[31mtwo\x1b[0m\n";
+    std::ofstream(run.log_path(1)) << "other\n";
+    const QList<NamedLog> logs = logsOf(pathOf(run));
+    ASSERT_EQ(logs.size(), 2);
+    EXPECT_EQ(logs[0].name, QStringLiteral("Rank 0"));
+    LogTail tail;
+    tail.open(logs[0].path);
+    ASSERT_TRUE(waitFor([&] { return !tail.text().isEmpty(); }));
+    EXPECT_EQ(tail.text(), QStringLiteral("one\ntwo\n"));
+    tail.setFollowing(true);
+    std::ofstream(run.log_path(0), std::ios::app) << "three\n";
+    ASSERT_TRUE(waitFor([&] { return tail.text().endsWith(QStringLiteral("three\n")); }));
+    tail.open(QStringLiteral("/nowhere/rank-0.log"));
+    ASSERT_TRUE(waitFor([&] { return !tail.problem().isEmpty(); }));
 }
 
 TEST(RunList, AStoreThatIsNotThereIsEmpty) {

@@ -12,6 +12,7 @@
 #include <QLabel>
 #include <QListView>
 #include <QSignalSpy>
+#include <QSlider>
 #include <QTest>
 #include <set>
 
@@ -90,6 +91,50 @@ TEST(WatchPage, ShowsEachPlotWithItsLatestFigure) {
     EXPECT_TRUE(loss->accessibleDescription().contains(QStringLiteral("loss 2.500")))
         << loss->accessibleDescription().toStdString();
     EXPECT_TRUE(watch.notice().isEmpty()) << watch.notice().toStdString();
+}
+
+TEST(WatchPage, HoverShowsAValidationOnlyWhereThereWasOne) {
+    const RunStore store;
+    const RunFolder run = store.add("sparse", 1, 100);
+    record(run, series::loss, 1, 61, [](auto) { return 2.5; });
+    record(run, series::validation_loss, 50, 51, [](auto) { return 2.181; });
+    Watch watch;
+    ASSERT_TRUE(watch.open(run));
+    const LinePlot* loss = watch.page.plots().front();
+    EXPECT_FALSE(loss->readout(39).contains(QStringLiteral("validation"))) << loss->readout(39).toStdString();
+    EXPECT_FALSE(loss->readout(60).contains(QStringLiteral("validation"))) << loss->readout(60).toStdString();
+    EXPECT_TRUE(loss->readout(50).contains(QStringLiteral("validation 2.181"))) << loss->readout(50).toStdString();
+}
+
+TEST(WatchPage, SmoothingDrawsAnotherLineOverThePaleOne) {
+    const RunStore store;
+    const RunFolder run = store.add("smooth", 1, 100);
+    record(run, series::loss, 1, 61, [](auto step) { return step % 2 == 0 ? 2.0 : 3.0; });
+    Watch watch;
+    ASSERT_TRUE(watch.open(run));
+    auto* slider = watch.page.findChild<WatchCard*>()->smoothing();
+    ASSERT_NE(slider, nullptr);
+    slider->setValue(90);
+    const LinePlot* loss = watch.page.plots().front();
+    EXPECT_TRUE(loss->content().lines[0].faint);
+    EXPECT_EQ(loss->content().lines[1].name, QStringLiteral("smoothed"));
+    EXPECT_NEAR(*loss->valueAt(1, 60), 2.5, 0.06);
+    slider->setValue(0);
+    EXPECT_FALSE(loss->content().lines[0].faint);
+}
+
+TEST(WatchPage, TheSentenceAboutTheStartGoesWithTheFirstStep) {
+    const RunStore store;
+    const RunFolder run = store.add("starting", 1, 100);
+    setState(run, RunStatus::Running);
+    const auto lock = RunLock::take(run.lock_path());
+    ASSERT_TRUE(lock);
+    Watch watch;
+    ASSERT_TRUE(watch.open(run));
+    ASSERT_TRUE(waitFor([&] { return watch.notice().contains(QStringLiteral("are starting")); }));
+    record(run, series::loss, 1, 3, [](auto) { return 2.5; });
+    ASSERT_TRUE(waitFor([&] { return watch.model.find(series::loss) != nullptr; }));
+    EXPECT_FALSE(watch.notice().contains(QStringLiteral("are starting"))) << watch.notice().toStdString();
 }
 
 TEST(WatchPage, LossScaleIsShownForHalfPrecisionOnly) {
@@ -185,10 +230,11 @@ TEST(WatchPage, WhatARollbackLeftStaysOnThePlotAtItsOwnStepsOnly) {
     const PlotLine& left = loss->content().lines[2];
     EXPECT_TRUE(left.faint);
     EXPECT_EQ(left.category, loss->content().lines[0].category);
-    EXPECT_EQ(left.name, QStringLiteral("left at step 40"));
+    EXPECT_EQ(left.name, QStringLiteral("before resume (to step 40)"));
     EXPECT_EQ(loss->valueAt(0, 35), 2.5);
     EXPECT_EQ(loss->valueAt(2, 35), 9.0);
-    EXPECT_TRUE(loss->readout(35).contains(QStringLiteral("left at step 40 9"))) << loss->readout(35).toStdString();
+    EXPECT_TRUE(loss->readout(35).contains(QStringLiteral("before resume (to step 40) 9")))
+        << loss->readout(35).toStdString();
     for (const double outside : {30.0, 41.0}) EXPECT_EQ(loss->valueAt(2, outside), std::nullopt) << outside;
     // The same from the history.
     Watch later;
@@ -230,9 +276,9 @@ TEST(WatchPage, AFailedRunSaysWhyAndKeepsItsPlots) {
     setState(run, RunStatus::Failed, "rank 1 was killed by signal 9: out of memory? Lower layout.micro_batch.");
     Watch watch;
     ASSERT_TRUE(watch.open(run));
-    EXPECT_EQ(watch.notice(),
-              QStringLiteral("rank 1 was killed by signal 9: out of memory? Lower layout.micro_batch."));
-    EXPECT_EQ(watch.noticeButton()->text(), QStringLiteral("Open the logs"));
+    EXPECT_TRUE(watch.notice().startsWith(QStringLiteral("Rank 1 was killed by signal 9: out of memory? Lower ")))
+        << watch.notice().toStdString();
+    EXPECT_EQ(watch.noticeButton()->text(), QStringLiteral("Show the log"));
     EXPECT_EQ(watch.page.plots().front()->valueAt(0, 9), 1.0);
     EXPECT_TRUE(watch.page.plots().front()->isVisible());
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/waterline/waterline.h"
 
+#include "core/plan/presets.h"
+
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -85,7 +87,7 @@ TEST(WaterlineView, AnotherFrameworkIsAWayToLookAtThePlan) {
     model.setFramework(Framework::Megatron);
     const MemoryEstimate memory = *estimate_under(Framework::Megatron, model.plan());
     EXPECT_EQ(waterline.headline(), verdictOf(memory).headline);
-    EXPECT_EQ(waterline.frameworks()->currentText(), QStringLiteral("as Megatron-LM"));
+    EXPECT_EQ(waterline.frameworks()->currentText(), QStringLiteral("Memory model: Megatron-LM"));
     EXPECT_EQ(model.undoStack()->count(), steps);
     // The Trainer shards nothing: it is said so, and Plimsoll's figures stay.
     model.setFramework(Framework::HfTrainer);
@@ -104,7 +106,7 @@ TEST(WaterlineView, SaysWhatAFrameworkDoesOtherwise) {
     model.setFramework(Framework::Megatron);
     const MemoryEstimate memory = *estimate_under(Framework::Megatron, model.plan());
     EXPECT_FALSE(waterline.notes()->isHidden());
-    EXPECT_EQ(waterline.notes()->text(), notesTitle(memory));
+    EXPECT_EQ(waterline.notes()->text(), notesTitle(notesOf(memory, model.plan())));
     EXPECT_TRUE(waterline.notes()->toolTip().contains(QStringLiteral("layout.loss_chunks is not in Megatron-LM")))
         << waterline.notes()->toolTip().toStdString();
 }
@@ -155,6 +157,43 @@ TEST(WaterlineView, TheArrowKeysReadEachPart) {
         << view.accessibleDescription().toStdString();
     QTest::keyClick(&view, Qt::Key_Left);
     EXPECT_TRUE(view.accessibleDescription().contains(QStringLiteral("Parameters")));
+}
+
+TEST(WaterlineView, APlanNearTheLineIsNotCalledFitting) {
+    PlanModel model;
+    ASSERT_TRUE(model.open(QStringLiteral("llama-7b-4xa100")));
+    Waterline waterline(&model);
+    EXPECT_TRUE(waterline.headline().startsWith(QStringLiteral("Fits: "))) << waterline.headline().toStdString();
+    const double total = static_cast<double>(model.numbers().memory->fullest().total()) / static_cast<double>(GiB);
+    model.setText(QStringLiteral("cluster.usable_gib"), QString::number(total * 1.01, 'f', 2));
+    EXPECT_TRUE(model.numbers().memory->fits());
+    EXPECT_TRUE(waterline.headline().startsWith(QStringLiteral("May not fit: "))) << waterline.headline().toStdString();
+    EXPECT_TRUE(verdictOf(*model.numbers().memory, Framework::Plimsoll, true).risky);
+}
+
+TEST(WaterlineView, ASequenceBeyondTheModelsPositionsIsNoted) {
+    PlanModel model;
+    ASSERT_TRUE(model.open(QStringLiteral("llama-7b-4xa100")));
+    Waterline waterline(&model);
+    model.setText(QStringLiteral("data.sequence_length"), QStringLiteral("2048"));
+    EXPECT_TRUE(waterline.notes()->isHidden());
+    model.setText(QStringLiteral("data.sequence_length"), QStringLiteral("4096"));
+    EXPECT_FALSE(waterline.notes()->isHidden());
+    EXPECT_TRUE(waterline.notes()->toolTip().contains(QStringLiteral("4,096 tokens is longer than the 2,048")))
+        << waterline.notes()->toolTip().toStdString();
+}
+
+TEST(WaterlineView, ARunsPlanStandsInThePlaceOfTheEditedOne) {
+    PlanModel model;
+    ASSERT_TRUE(model.open(QStringLiteral("llama-2-70b-64xh100")));
+    Waterline waterline(&model);
+    const Plan run = *plan_preset("cpu-demo");
+    waterline.showRun(QStringLiteral("tiny-run"), run);
+    EXPECT_TRUE(waterline.headline().startsWith(QStringLiteral("tiny-run · Fits: ")))
+        << waterline.headline().toStdString();
+    EXPECT_TRUE(waterline.why()->isHidden()) << "remedies are for the plan";
+    waterline.showRun({}, std::nullopt);
+    EXPECT_EQ(waterline.headline(), verdictOf(*model.numbers().memory, Framework::Plimsoll, true).headline);
 }
 
 TEST(WaterlineView, AnImpossiblePlanShowsTheSentenceInPlaceOfNumbers) {
