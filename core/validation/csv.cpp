@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/base/printable.h"
+
 namespace plimsoll {
 namespace {
 
@@ -17,9 +19,10 @@ struct Reading {
     std::vector<std::string> line;
     bool too_many = false;
 
+    // Names and numbers of others, which sentences quote.
     static void cell(void* text, std::size_t size, void* reading) {
         auto& self = *static_cast<Reading*>(reading);
-        self.line.emplace_back(text != nullptr ? static_cast<const char*>(text) : "", size);
+        self.line.push_back(text == nullptr ? "" : printable({static_cast<const char*>(text), size}));
     }
     static void end(int, void* reading) {
         auto& self = *static_cast<Reading*>(reading);

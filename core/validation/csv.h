@@ -19,8 +19,8 @@ struct CsvTable {
     const std::string& at(std::size_t row, std::string_view column) const;
 };
 
-/// The first line names the columns. Errors name the line: too many cells, a quote that is not closed, no rows, more
-/// than a million rows.
+/// The first line names the columns. Cells are printable text on one line. Errors name the line: too many cells, a quote
+/// that is not closed, no rows, more than a million rows.
 Result<CsvTable> read_csv(std::string_view text);
 
 }  // namespace plimsoll

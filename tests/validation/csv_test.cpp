@@ -23,6 +23,13 @@ TEST(Csv, CellsByName) {
     EXPECT_EQ(table->at(0, "no such column"), "");
 }
 
+TEST(Csv, CellsArePrintableTextOnOneLine) {
+    const auto table = read_csv("a,b\n\"one\ntwo\",\x1b[31m\n");
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->at(0, "a"), "one two");
+    EXPECT_EQ(table->at(0, "b").find('\x1b'), std::string::npos);
+}
+
 TEST(Csv, BadTablesAreRefusedWithTheLine) {
     EXPECT_THAT(problem(""), HasSubstr("has no rows"));
     EXPECT_THAT(problem("a,b\n"), HasSubstr("has no rows"));

@@ -104,6 +104,8 @@ int RunListModel::rowCount(const QModelIndex& parent) const {
 int RunListModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : columns; }
 
 QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
+        return int((section == Steps || section == Loss ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
     static const std::array<const char*, columns> names{QT_TR_NOOP("Run"),
                                                         QT_TR_NOOP("Status"),
