@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QIcon>
 #include <QSettings>
+#include <QTemporaryDir>
 
 #include "app/studio/headless.h"
 #include "app/studio/options.h"
@@ -55,6 +56,9 @@ int show_window(QApplication& app, const Options& options) {
         }
     }
     plimsoll::ui::applyTheme(app, theme_of(options));
+    // Pictures are made by edits of their own: the person's draft and list of recent plans stay as they are.
+    const QTemporaryDir state_of_pictures;
+    if (!options.screenshot_dir.empty()) qputenv("XDG_STATE_HOME", state_of_pictures.path().toUtf8());
     plimsoll::ui::MainWindow window;
     window.begin(QString::fromStdString(options.plan));
     if (!options.run.empty()) {

@@ -205,6 +205,18 @@ void MemoryPage::refresh() {
     }
     const std::optional<MemoryEstimate>& memory = plan_->lastGood().memory;
     chart_->setTimeline(timeline, memory ? memory->usable : 0);
+    keepWhole();
+}
+
+void MemoryPage::resizeEvent(QResizeEvent* event) {
+    Page::resizeEvent(event);
+    keepWhole();
+}
+
+/// Texts that wrap need more height in a narrow window than the layout's least: the page scrolls rather than squeeze the
+/// chart.
+void MemoryPage::keepWhole() {
+    widget()->setMinimumHeight(widget()->layout()->minimumHeightForWidth(viewport()->width()));
 }
 
 }  // namespace plimsoll::ui

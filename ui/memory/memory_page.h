@@ -36,6 +36,7 @@ public:
 protected:
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void makeChart(QVBoxLayout* column);
@@ -45,6 +46,7 @@ private:
     void refresh();
     void refreshStages();
     void refreshBreakdown();
+    void keepWhole();
     Bytes estimated() const;
 
     PlanModel* plan_;

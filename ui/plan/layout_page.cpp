@@ -22,6 +22,12 @@
 
 namespace plimsoll::ui {
 
+namespace {
+
+constexpr int roomyTitle = 860;  // width of the page from which a card's title holds a field, a link and a figure
+
+}  // namespace
+
 LayoutPage::LayoutPage(PlanModel* model, QWidget* parent)
     : Page(tr("Layout"), parent),
       model_(model),
@@ -160,6 +166,7 @@ void LayoutPage::makeLower(QVBoxLayout* column) {
 void LayoutPage::resizeEvent(QResizeEvent* event) {
     Page::resizeEvent(event);
     lower_->setDirection(isNarrow() ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    if ((event->size().width() < roomyTitle) != (event->oldSize().width() < roomyTitle)) refreshMemory();
 }
 
 void LayoutPage::refresh() {
@@ -257,7 +264,9 @@ void LayoutPage::refreshMemory() {
     }
     refreshTerm();
     memory_->setFact(stageWords(stage));
-    memory_->setValue(partOf(stage.total(), memory->usable));
+    // In a narrow window the title has room for the stages or for the total, which the waterline says too.
+    const bool room = !stage_->isVisibleTo(memory_) || viewport()->width() >= roomyTitle;
+    memory_->setValue(room ? partOf(stage.total(), memory->usable) : QString());
     recompute_.setRows(recomputeRows(stage, model_->plan().layout.recompute));
     activations_->setFact(activationWords(stage));
 }

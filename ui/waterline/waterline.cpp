@@ -69,7 +69,7 @@ Waterline::Waterline(PlanModel* model, QWidget* parent)
     words->addWidget(show_, 0, Qt::AlignLeft);
     words->addStretch(1);
     auto* side = new QWidget(this);
-    side->setMinimumWidth(300);
+    side->setMinimumWidth(372);
     side->setMaximumWidth(444);
     side->setLayout(words);
     words->setContentsMargins(0, 0, 0, 0);

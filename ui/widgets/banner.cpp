@@ -81,7 +81,8 @@ void Banner::withdraw(Cause cause) {
 
 void Banner::place() {
     const int width = std::min(anchor_->width() - 2 * margin, mostWidth);
-    const int height = std::max(sizeHint().height(), heightForWidth(width));
+    // The hint of a text that wraps is for a narrower frame.
+    const int height = hasHeightForWidth() ? heightForWidth(width) : sizeHint().height();
     const QPoint foot = anchor_->mapTo(parentWidget(), QPoint((anchor_->width() - width) / 2, anchor_->height()));
     setGeometry(foot.x(), foot.y() - height - margin, width, height);
 }

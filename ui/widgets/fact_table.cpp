@@ -71,6 +71,7 @@ void FactTable::setUnused(int column, bool unused) {
 
 int FactTable::neededWidth(int column) const {
     const int wide = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
+    if (column == stretch_ && model()->rowCount() == 0) return std::max(wide, least_stretch_);
     return std::min(wide, limits_.value(column, column == stretch_ ? least_stretch_ : wide));
 }
 

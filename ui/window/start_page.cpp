@@ -45,13 +45,13 @@ StartPage::StartPage(QWidget* parent) : Page(tr("Start"), parent), ways_(new QHB
     connect(fine_tune_, &QPushButton::clicked, this, &StartPage::fineTuneRequested);
     connect(demo_, &QPushButton::clicked, this, &StartPage::demoRequested);
 
-    auto* lists = new QHBoxLayout;
-    lists->setSpacing(12);
+    lists_ = new QBoxLayout(QBoxLayout::LeftToRight);
+    lists_->setSpacing(12);
     plans_ = new Card(tr("Recent plans"), this);
     examples_ = new Card(tr("Example plans"), this);
     runs_ = new Card(tr("Recent runs"), this);
-    for (Card* card : {plans_, examples_, runs_}) lists->addWidget(card, card == examples_ ? 6 : 5, Qt::AlignTop);
-    column->addLayout(lists);
+    for (Card* card : {plans_, examples_, runs_}) lists_->addWidget(card, 1, Qt::AlignTop);
+    column->addLayout(lists_);
     column->addStretch(1);
     for (const std::string& name : plan_preset_names()) {
         const Result<Plan> plan = plan_preset(name);
@@ -118,6 +118,10 @@ void StartPage::showEvent(QShowEvent* event) {
 void StartPage::resizeEvent(QResizeEvent* event) {
     Page::resizeEvent(event);
     ways_->setDirection(viewport()->width() < 640 ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    // Names of plans are long, and a link has no second line.
+    const bool narrow = viewport()->width() < 1100;
+    lists_->setDirection(narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    for (Card* card : {plans_, examples_, runs_}) lists_->setAlignment(card, narrow ? Qt::Alignment() : Qt::AlignTop);
 }
 
 }  // namespace plimsoll::ui

@@ -43,6 +43,7 @@ private:
     void addLink(Card* card, const QString& text, const QString& tip, const std::function<void()>& open);
 
     QBoxLayout* ways_;
+    QBoxLayout* lists_ = nullptr;
     QPushButton* fit_ = nullptr;
     QPushButton* fine_tune_ = nullptr;
     QPushButton* demo_ = nullptr;
