@@ -12,6 +12,7 @@
 #include "ui/memory/memory_chart.h"
 #include "ui/memory/memory_page.h"
 #include "ui/waterline/waterline_data.h"
+#include "ui/widgets/category_legend.h"
 
 namespace plimsoll::ui {
 namespace {
@@ -203,6 +204,21 @@ TEST_F(MemoryPageTest, SpeedOfFourThousandPoints) {
     std::sort(frames.begin(), frames.end());
     std::cout << timeline->event.size() << " points, a frame: median " << frames[60] << " ms, worst " << frames.back()
               << " ms\n";
+}
+
+TEST_F(MemoryPageTest, ASmallWindowScrollsRatherThanSqueeze) {
+    window_->resize(960, 620);
+    window_->showPage(PageId::Memory);
+    ASSERT_TRUE(wait([this] { return page_->model()->timeline() != nullptr; }, 20'000));
+    EXPECT_TRUE(wait([this] { return page_->chart()->height() >= page_->chart()->minimumSizeHint().height(); }, 2'000))
+        << page_->chart()->height();
+}
+
+TEST_F(MemoryPageTest, TheLegendTakesAsManyRowsAsItsNamesNeed) {
+    const CategoryLegend legend;
+    const int row = legend.heightForWidth(4'000);
+    EXPECT_EQ(legend.heightForWidth(300) % row, 0);
+    EXPECT_GT(legend.heightForWidth(300), 2 * row) << "seven names";
 }
 
 }  // namespace

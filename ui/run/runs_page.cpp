@@ -84,6 +84,7 @@ void RunsPage::build() {
 
     table_->setModel(sorted_);
     table_->setDropsColumns(true);
+    table_->horizontalHeader()->setMinimumSectionSize(56);
     table_->setStretch(RunListModel::Name, 220);
     table_->setColumnLimit(RunListModel::Changes, 260);
     table_->setColumnLimit(RunListModel::PlanName, 210);
