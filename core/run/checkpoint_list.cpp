@@ -6,23 +6,13 @@
 
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/plan/hugging_face/peft_config.h"
+#include "core/run/folder_bytes.h"
 
 namespace plimsoll {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-Bytes bytes_in(const fs::path& folder) {
-    Bytes bytes = 0;
-    std::error_code error;
-    for (auto file = fs::recursive_directory_iterator(folder, error);
-         !error && file != fs::recursive_directory_iterator(); file.increment(error)) {
-        std::error_code ignored;
-        if (file->is_regular_file(ignored)) bytes += static_cast<Bytes>(file->file_size(ignored));
-    }
-    return bytes;
-}
 
 double written_at(const fs::path& file) {
     std::error_code error;
@@ -40,7 +30,7 @@ std::vector<ListedCheckpoint> list_checkpoints(const RunLayout& run) {
         ListedCheckpoint each;
         each.step = step;
         each.path = run.checkpoint(step);
-        each.bytes = bytes_in(each.path);
+        each.bytes = folder_bytes(each.path);
         each.saved = written_at(each.path / state_file);
         std::error_code ignored;
         each.adapter = fs::exists(each.path / adapter_file, ignored);

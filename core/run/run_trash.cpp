@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "core/base/write_error.h"
+#include "core/run/folder_bytes.h"
 
 namespace plimsoll {
 
@@ -50,12 +51,7 @@ Trash count_trash(const fs::path& store) {
     for (auto run = fs::directory_iterator(trash_of(store), error); !error && run != fs::directory_iterator();
          run.increment(error)) {
         ++trash.runs;
-        std::error_code inner;
-        for (auto file = fs::recursive_directory_iterator(run->path(), inner);
-             !inner && file != fs::recursive_directory_iterator(); file.increment(inner)) {
-            std::error_code ignored;
-            if (file->is_regular_file(ignored)) trash.bytes += static_cast<Bytes>(file->file_size(ignored));
-        }
+        trash.bytes += folder_bytes(run->path());
     }
     return trash;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/units.h"
