@@ -200,10 +200,9 @@ private:
 
     /// A checkpoint that is being written is finished, and those who wrote it have the same grace after it.
     bool overdue(Clock::time_point from, Seconds grace) {
-        if (since(std::max(from, saving_at_)) < grace) return false;
-        if (!save_under_way(run_.layout(), state_.started)) return true;
-        saving_at_ = Clock::now();
-        return false;
+        // Looked at on every tick: the grace begins where the checkpoint ends, not where the last grace did.
+        if (save_under_way(run_.layout(), state_.started)) saving_at_ = Clock::now();
+        return since(std::max(from, saving_at_)) >= grace;
     }
 
     /// Has anybody asked for an end?

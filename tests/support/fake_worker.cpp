@@ -7,6 +7,7 @@
 //   then WHAT   trains until SIGTERM, then does WHAT
 //   step MS     as train, but ends only MS after SIGTERM, with a checkpoint of step 7
 //   save MS     as train, but writes a checkpoint of step 7 for MS after SIGTERM
+//   save MS then MS        and ends only so long after the checkpoint
 //   tells CODE WORDS       leaves the words for the supervisor, not in its log, and ends with the code
 //   exit CODE WORDS        prints the words and ends with the code
 //   after MS exit CODE WORDS, after MS signal NUMBER
@@ -128,7 +129,11 @@ int act(std::istringstream& words) {
         sleep_ms(ms);
         put_checkpoint(0);
     }
-    if (verb == "save" && words >> ms) put_checkpoint(ms);
+    if (verb == "save" && words >> ms) {
+        put_checkpoint(ms);
+        std::string then;
+        if (words >> then >> ms) sleep_ms(ms);
+    }
     if (verb == "then") return act(words);
     return 0;
 }
