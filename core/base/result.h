@@ -66,7 +66,7 @@ public:
 
     /// From a value, an error (`bad_input(…)`), or a Result whose value converts to T.
     template <class U = T>
-    requires makes_this<U>
+    requires makes_this<U>  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): makes_this leaves copies out
     explicit(!std::is_convertible_v<AsBase<U>, Base>) Result(U&& from) : Base(as_base(std::forward<U>(from))) {}
 
     /// The Result of `next`, which gets the value, or this error. (That of tl::expected knows no derived class.)
