@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/plan/json_fields.h"
 #include "core/schedule/check_schedule.h"
+#include "core/schedule/stream_simulation.h"
 
 namespace plimsoll {
 namespace {
@@ -81,6 +82,7 @@ public:
         PLIMSOLL_CHECK(read_lists(schedule));
         split_backwards(schedule);
         if (auto runs = check_schedule(schedule); !runs) return bad_input("{}: {}", what_, runs.error().message);
+        if (auto come = check_messages(schedule); !come) return bad_input("{}: {}", what_, come.error().message);
         return schedule;
     }
 
