@@ -54,7 +54,11 @@ public:
                                                    int world_size, Seconds timeout) override {
         auto options = c10d::ProcessGroupNCCL::Options::create();
         options->timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000));
-        return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, world_size, options);
+        auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, world_size, options);
+        // Now, in the order in which all ranks make their groups: at its first message a group would connect in an order
+        // of each rank's own, and ranks would wait for one another in a circle.
+        backend->eagerConnectSingleDevice(c10::Device(c10::DeviceType::CUDA, device_));
+        return backend;
     }
 
 private:

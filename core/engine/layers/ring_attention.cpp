@@ -30,18 +30,16 @@ class Shift {
 public:
     Shift(Collectives& ranks, const Tensor& out, int tag) : out_(out.contiguous()), in_(at::empty_like(out_)) {
         const int n = ranks.world_size();
-        receive_ = ranks.receive(in_, (ranks.rank() + n - 1) % n, tag);
-        send_ = ranks.send(out_, (ranks.rank() + 1) % n, tag);
+        work_ = ranks.exchange({{out_, (ranks.rank() + 1) % n, tag}}, {{in_, (ranks.rank() + n - 1) % n, tag}});
     }
     Tensor wait() {
-        must(receive_->wait());
-        must(send_->wait());
+        must(work_->wait());
         return in_;
     }
 
 private:
     Tensor out_, in_;
-    std::shared_ptr<Work> receive_, send_;
+    std::shared_ptr<Work> work_;
 };
 
 /// What the mask leaves of one piece of the queries against one piece of the keys.

@@ -40,7 +40,7 @@ Result<void> DistributedModel::step(double lr, double inv_scale, double clip_fac
 Result<NamedTensors> DistributedModel::whole_optimizer_state() {
     PLIMSOLL_TRY(auto parts, optimizer_.whole_state());
     sizes_.add_averages(parts);
-    return gather_on_first_rank(parts, context().mesh->world(), device());
+    return gather_on_first_rank(parts, context().mesh->world());
 }
 
 Result<void> DistributedModel::load_optimizer_state(const NamedTensors& whole, std::int64_t steps) {

@@ -31,6 +31,7 @@ Pipeline::Pipeline(const Plan& plan, DistributedModel& model, const PipelineSche
       model_(model),
       schedule_(schedule),
       ranks_(model.context().mesh->pipeline()),
+      links_(model.context().mesh->pipeline_links()),
       rank_(ranks_.rank()),
       steps_(steps_of(schedule, rank_)) {
     last_gradients_.resize(static_cast<std::size_t>(schedule.chunks));
@@ -39,27 +40,6 @@ Pipeline::Pipeline(const Plan& plan, DistributedModel& model, const PipelineSche
         if (is_backward(op.kind)) last_backward_ = i;
         if (op.kind != OpKind::Forward) last_gradients_[static_cast<std::size_t>(op.chunk)] = i;
     }
-    find_places();
-}
-
-void Pipeline::find_places() {
-    places_.assign(static_cast<std::size_t>(2 * schedule_.stages() * schedule_.micro_batches), -1);
-    for (int rank = 0; rank < schedule_.ranks; ++rank) {
-        const auto& ops = schedule_.ops[static_cast<std::size_t>(rank)];
-        for (std::size_t i = 0; i < ops.size(); ++i) {
-            if (ops[i].kind == OpKind::BackwardWeight) continue;
-            const int key = (ops[i].micro_batch * schedule_.stages() + schedule_.stage_of(rank, ops[i].chunk)) * 2;
-            places_[static_cast<std::size_t>(key + (is_backward(ops[i].kind) ? 1 : 0))] = static_cast<int>(i);
-        }
-    }
-}
-
-int Pipeline::place_of(int stage, int micro_batch, bool gradient) const {
-    return places_[static_cast<std::size_t>((micro_batch * schedule_.stages() + stage) * 2 + (gradient ? 1 : 0))];
-}
-
-int Pipeline::tag(const Transfer& transfer) const {
-    return (transfer.micro_batch * schedule_.stages() + transfer.stage) * 2 + (transfer.gradient ? 1 : 0);
 }
 
 /// The residual stream as it passes between stages.
@@ -82,49 +62,39 @@ Batch Pipeline::cut(const Batch& batch) const {
     return part;
 }
 
-void Pipeline::post_receives(std::size_t place) {
-    if (place >= steps_.size() || incoming_.count(place) > 0) return;
-    for (const Transfer& transfer : steps_[place].receives) {
-        Incoming in;
+void Pipeline::post_receives(const PipelineStep& step) {
+    for (const Transfer& transfer : step.posts) {
+        Travelling in;
         in.tensor = boundary(plan_.layout.micro_batch, plan_.data.sequence_length / plan_.layout.cp);
-        in.work = ranks_.receive(in.tensor, transfer.peer, tag(transfer));
-        in.produced_by = place_of(transfer.stage, transfer.micro_batch, transfer.gradient);
-        incoming_.emplace(place, std::move(in));
+        const int tag = tag_of(schedule_, transfer);
+        in.work = links_.receive(in.tensor, transfer.peer, tag);
+        incoming_[tag] = std::move(in);
     }
 }
 
-Tensor Pipeline::received(std::size_t place) {
-    Incoming in = std::move(incoming_.at(place));
-    incoming_.erase(place);
+/// Lets go of the sends that are over as well: waiting for them costs nothing, and memory does not grow with the number
+/// of micro-batches.
+Tensor Pipeline::received(const PipelineStep& step) {
+    const auto found = incoming_.find(tag_of(schedule_, step.receives.front()));
+    const Travelling in = std::move(found->second);
+    incoming_.erase(found);
     must(in.work->wait());
-    reap(steps_[place].receives.front().peer, in.produced_by);
+    for (const Transfer& transfer : step.ended) {
+        const auto sent = outgoing_.find(tag_of(schedule_, transfer));
+        must(sent->second.work->wait());
+        outgoing_.erase(sent);
+    }
     return in.tensor;
 }
 
 void Pipeline::send(const PipelineStep& step, const Tensor& tensor) {
     for (const Transfer& transfer : step.sends) {
-        Pending pending;
-        pending.tensor = tensor.detach().contiguous();
-        pending.work = ranks_.send(pending.tensor, transfer.peer, tag(transfer));
-        pending.peer = transfer.peer;
-        const int consumer = transfer.gradient ? transfer.stage - 1 : transfer.stage + 1;
-        pending.consumed_by = place_of(consumer, transfer.micro_batch, transfer.gradient);
-        pending_.push_back(std::move(pending));
+        Travelling out;
+        out.tensor = tensor.detach().contiguous();
+        const int tag = tag_of(schedule_, transfer);
+        out.work = links_.send(out.tensor, transfer.peer, tag);
+        outgoing_[tag] = std::move(out);
     }
-}
-
-/// A peer that sent what its operation `done_by_peer` made has received all that it needed up to there: those sends are
-/// over, and waiting for them costs nothing. So memory does not grow with the number of micro-batches.
-void Pipeline::reap(int peer, int done_by_peer) {
-    std::deque<Pending> still;
-    for (Pending& each : pending_) {
-        if (each.peer == peer && each.consumed_by <= done_by_peer) {
-            must(each.work->wait());
-        } else {
-            still.push_back(std::move(each));
-        }
-    }
-    pending_ = std::move(still);
 }
 
 double Pipeline::share(const StepSettings& settings) const {
@@ -173,7 +143,7 @@ void Pipeline::backward(std::size_t place, const StepSettings& settings, const S
     if (stage + 1 == schedule_.stages()) {
         gradient = at::full({}, share(settings), alive.output.options());
     } else if (!step.receives.empty()) {
-        gradient = received(place);
+        gradient = received(step);
     } else {
         const auto key = hand_key(stage + 1, op.micro_batch, true);
         gradient = std::move(handed_over_.at(key));
@@ -204,8 +174,7 @@ void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t
     const PipelineStep& step = steps_[place];
     const PipelineOp& op = step.op;
     const int stage = schedule_.stage_of(rank_, op.chunk);
-    post_receives(place);
-    post_receives(place + 1);
+    post_receives(step);
     if (op.kind == OpKind::BackwardWeight) {
         begin_memory_phase("weight gradients", op.micro_batch);
         model_.prepare_backward(false);
@@ -220,7 +189,7 @@ void Pipeline::execute(std::size_t place, const std::function<Batch(std::int64_t
     if (stage == 0) {
         alive.input = part.tokens;
     } else if (!step.receives.empty()) {
-        alive.input = received(place).requires_grad_();
+        alive.input = received(step).requires_grad_();
     } else {
         const auto key = hand_key(stage - 1, op.micro_batch, false);
         alive.input = handed_over_.at(key).detach().requires_grad_();
@@ -251,8 +220,8 @@ Result<StepLosses> Pipeline::step(const std::function<Batch(std::int64_t)>& batc
         time.end = wall_clock();
         times_.push_back(time);
     }
-    for (Pending& each : pending_) must(each.work->wait());
-    pending_.clear();
+    for (const auto& [tag, each] : outgoing_) must(each.work->wait());
+    outgoing_.clear();
     begin_memory_phase("reduction");
     if (plan_.layout.zero_stage < 2) {
         if (schedule_.ranks > 1) model_.prepare_backward(true);
@@ -278,14 +247,14 @@ Tensor Pipeline::through_stages(const Batch& batch, const std::function<Tensor(D
             x = part.tokens;
         } else if (before != rank_) {
             x = boundary(part.tokens.size(0), part.tokens.size(1));
-            must(ranks_.receive(x, before, 2 * stage)->wait());
+            must(links_.receive(x, before, 2 * stage)->wait());
         }
         Decoder& decoder = model_.chunk(schedule_.chunk_of(stage));
         x = decoder.body(x, key).x;
         if (decoder.stage().head) {
             result = head(decoder, x);
         } else if (const int after = schedule_.rank_of(stage + 1); after != rank_) {
-            must(ranks_.send(x.contiguous(), after, 2 * (stage + 1))->wait());
+            must(links_.send(x.contiguous(), after, 2 * (stage + 1))->wait());
         }
     }
     return result;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <map>
 #include <vector>
@@ -58,16 +57,10 @@ private:
     struct Alive {
         torch::Tensor input, output;
     };
-    struct Pending {
+    /// A tensor on its way, to this rank or from it.
+    struct Travelling {
         std::shared_ptr<Work> work;
         torch::Tensor tensor;
-        int peer = 0;
-        int consumed_by = 0;  ///< place, in the peer's list, of the operation that receives the tensor
-    };
-    struct Incoming {
-        std::shared_ptr<Work> work;
-        torch::Tensor tensor;
-        int produced_by = 0;  ///< place, in the peer's list, of the operation that sent the tensor
     };
 
     /// A forward adds its losses to `losses`.
@@ -78,14 +71,9 @@ private:
     void backward(std::size_t place, const StepSettings& settings, const StepLosses& losses);
     /// Gradient of the mean loss of one micro-batch.
     double share(const StepSettings& settings) const;
-    void post_receives(std::size_t place);
-    torch::Tensor received(std::size_t place);
+    void post_receives(const PipelineStep& step);
+    torch::Tensor received(const PipelineStep& step);
     void send(const PipelineStep& step, const torch::Tensor& tensor);
-    void reap(int peer, int done_by_peer);
-    /// Places of the operations that send or take a tensor, in the list of their rank.
-    void find_places();
-    int place_of(int stage, int micro_batch, bool gradient) const;
-    int tag(const Transfer& transfer) const;
     torch::Tensor boundary(std::int64_t batch, std::int64_t time) const;
     Batch cut(const Batch& batch) const;
     torch::Tensor through_stages(const Batch& batch, const std::function<torch::Tensor(Decoder&, torch::Tensor)>& head);
@@ -94,14 +82,13 @@ private:
     DistributedModel& model_;
     const PipelineSchedule& schedule_;
     Collectives& ranks_;
+    const MessageLinks& links_;
     int rank_;
     std::vector<PipelineStep> steps_;
     std::map<std::pair<int, int>, Alive> alive_;                ///< by (stage, micro-batch)
     std::map<std::pair<int, int>, torch::Tensor> handed_over_;  ///< between chunks of this rank: output, or gradient
-    std::map<std::size_t, Incoming> incoming_;                  ///< by place in the list
-    std::deque<Pending> pending_;
+    std::map<int, Travelling> incoming_, outgoing_;             ///< by tag
     std::vector<OpTime> times_;
-    std::vector<int> places_;  ///< by (stage, micro-batch, gradient)
     std::size_t last_backward_ = 0;
     std::vector<std::size_t>
         last_gradients_;  ///< by chunk: the place of the operation behind which its gradients are whole

@@ -38,7 +38,7 @@ Result<NamedTensors> ShardedWeights::gathered(const std::vector<Tensor>& ranges)
         if (!parameters_.speaks_for(parameter, true)) continue;
         parts.push_back({parameter.name, parameter.shard, own[i].detach()});
     }
-    return gather_on_first_rank(parts, stages_.mesh().world(), stages_.device());
+    return gather_on_first_rank(parts, stages_.mesh().world());
 }
 
 Result<void> ShardedWeights::load_frozen(const NamedTensors& whole, const std::string& what) {

@@ -32,7 +32,8 @@ public:
     virtual Bytes memory_peak() const = 0;
     /// Waits for the selected device's queued work: times and memory figures are true afterwards.
     virtual void synchronize() = 0;
-    /// The NCCL group of all ranks on the selected devices. May throw: collectives.cpp catches.
+    /// An NCCL group of ranks on the selected devices, connected when this returns; each rank of it calls at the same time.
+    /// Its calls share a stream. May throw: collectives.cpp catches.
     virtual c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                            int world_size, Seconds timeout) = 0;
 };

@@ -9,8 +9,10 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "core/engine/base/failure.h"
 #include "core/engine/ranks/accelerator.h"
 #include "core/engine/ranks/group_call.h"
+#include "core/engine/ranks/host_and_device.h"
 #include "core/engine/ranks/rendezvous.h"
 #include "core/engine/ranks/shared_group.h"
 #include "core/engine/ranks/wait_board.h"
@@ -28,7 +30,8 @@ struct Meeting {
     std::unique_ptr<WaitBoard> board;
 };
 
-/// The meaning of a backend's exception: a broken connection is a rank that ended, silence is a rank that hangs.
+/// The meaning of an exception of Gloo, which has no types for them here: a broken connection is a rank that ended,
+/// silence is a rank that hangs.
 tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const std::exception& error) {
     const std::string text = first_line(error);
     if (text.find("imed out") != std::string::npos || text.find("imeout") != std::string::npos) {
@@ -38,16 +41,44 @@ tl::unexpected<Error> lost_peer(const GroupCall& call, WaitBoard* board, const s
     return local ? not_possible(call, text) : ended_peer(call, board, text);
 }
 
+/// The meaning of an exception of a call on an accelerator's tensors.
+tl::unexpected<Error> lost_device_call(const GroupCall& call, WaitBoard* board, c10d::Backend& backend,
+                                       const std::exception& error) {
+    switch (failure_of(error)) {
+        case Failure::OutOfMemory:
+            return failed("{}", out_of_memory_sentence(fmt::format("in the {}: {}", call.text(), first_line(error))));
+        case Failure::Device:
+            return failed("the accelerator failed in the {}: {}", call.text(), first_line(error));
+        case Failure::Store:
+            return ended_peer(call, board, first_line(error));
+        case Failure::Backend:
+            break;
+        case Failure::Other:
+            return not_possible(call, first_line(error));
+    }
+    switch (backend.getError()) {
+        case c10d::ErrorType::TIMEOUT:
+            return silent_peer(call, board, first_line(error));
+        case c10d::ErrorType::REMOTE_ERROR:
+            return ended_peer(call, board, first_line(error));
+        case c10d::ErrorType::COMM_ERROR:
+        case c10d::ErrorType::SUCCESS:
+            break;
+    }
+    return failed("{} failed in the {}: {}", backend.getBackendName(), call.text(), first_line(error));
+}
+
 /// For Gloo, which knows no waiting without a limit: messages take the time that their pairs were connected with.
 constexpr std::chrono::milliseconds as_good_as_ever = std::chrono::hours(24 * 30);
 
-/// How a call is waited for: Gloo's are watched here (Patience), NCCL has a watchdog of its own.
-enum class Kind { Nccl, Gloo, GlooMessage };
+/// How a call is waited for: Gloo's are watched here (Patience), an accelerator's backend has a watchdog of its own.
+enum class Kind { Device, Gloo, GlooMessage };
 
 class GroupWork final : public Work {
 public:
-    GroupWork(c10::intrusive_ptr<c10d::Work> work, GroupCall call, WaitBoard* board, Kind kind)
-        : work_(std::move(work)), call_(std::move(call)), board_(board), kind_(kind) {}
+    GroupWork(c10::intrusive_ptr<c10d::Work> work, c10::intrusive_ptr<c10d::Backend> backend, GroupCall call,
+              WaitBoard* board, Kind kind)
+        : work_(std::move(work)), backend_(std::move(backend)), call_(std::move(call)), board_(board), kind_(kind) {}
     Result<void> wait() override {
         try {
             const WaitScope scope(board_, board_ != nullptr ? call_.text() : "");
@@ -56,6 +87,7 @@ public:
             work_->wait();
             return {};
         } catch (const std::exception& error) {
+            if (kind_ == Kind::Device) return lost_device_call(call_, board_, *backend_, error);
             return lost_peer(call_, board_, error);
         }
     }
@@ -95,9 +127,26 @@ private:
     }
 
     c10::intrusive_ptr<c10d::Work> work_;
+    c10::intrusive_ptr<c10d::Backend> backend_;
     GroupCall call_;
     WaitBoard* board_;
     Kind kind_;
+};
+
+/// Several calls that end together.
+class JointWork final : public Work {
+public:
+    explicit JointWork(std::vector<std::shared_ptr<Work>> works) : works_(std::move(works)) {}
+    Result<void> wait() override {
+        Result<void> all;
+        for (const auto& work : works_) {
+            if (auto done = work->wait(); !done && all) all = done;
+        }
+        return all;
+    }
+
+private:
+    std::vector<std::shared_ptr<Work>> works_;
 };
 
 /// Work that has already ended: done, or failed at its start.
@@ -158,11 +207,21 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
     return backend;
 }
 
+/// The ranks' group of one backend, for CPU tensors or for those of the accelerator.
 class Group final : public Collectives {
 public:
     /// `name` is empty for the group of all ranks.
-    Group(std::shared_ptr<Meeting> meeting, c10::intrusive_ptr<c10d::Backend> backend, std::string name)
-        : meeting_(std::move(meeting)), backend_(std::move(backend)), name_(std::move(name)) {}
+    Group(std::shared_ptr<Meeting> meeting, c10::intrusive_ptr<c10d::Backend> backend, std::string name, bool on_device)
+        : meeting_(std::move(meeting)), backend_(std::move(backend)), name_(std::move(name)), on_device_(on_device) {}
+    ~Group() override {
+        if (!on_device_) return;
+        // NCCL complains in the log where nobody has said that the group ends.
+        try {
+            backend_->shutdown();
+        } catch (const std::exception&) {
+            // The work is done; what the backend still had to do is nobody's loss.
+        }
+    }
 
     int rank() const override { return backend_->getRank(); }
     int world_size() const override { return backend_->getSize(); }
@@ -209,10 +268,25 @@ public:
             },
             Kind::GlooMessage);
     }
+    std::shared_ptr<Work> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
+        if (!on_device_) return Collectives::exchange(std::move(sends), std::move(receives));
+        const std::string text = sends.empty() ? "" : tensor_text(sends.front().tensor);
+        return start("exchange", text, 0, [&] {
+            backend_->startCoalescing();
+            for (const Message& each : sends) {
+                std::vector<torch::Tensor> tensors{each.tensor};
+                backend_->send(tensors, each.peer, each.tag);
+            }
+            for (const Message& each : receives) {
+                std::vector<torch::Tensor> tensors{each.tensor};
+                backend_->recv(tensors, each.peer, each.tag);
+            }
+            return backend_->endCoalescing();
+        });
+    }
     Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) override {
         c10d::BroadcastOptions options;
         options.rootRank = root;
-        if (timeout > 0 && kind() == Kind::Nccl) options.timeout = to_milliseconds(timeout);
         return start("broadcast", tensor_text(tensor), timeout,
                      [&] {
                          std::vector<torch::Tensor> tensors{tensor};
@@ -221,39 +295,44 @@ public:
             ->wait();
     }
     Result<void> barrier(Seconds timeout) override {
-        c10d::BarrierOptions options;
-        if (timeout > 0 && kind() == Kind::Nccl) options.timeout = to_milliseconds(timeout);
-        return start("barrier", "", timeout, [&] { return backend_->barrier(options); })->wait();
+        return start("barrier", "", timeout, [&] { return backend_->barrier(c10d::BarrierOptions()); })->wait();
     }
 
     Result<std::unique_ptr<Collectives>> subgroup(const std::string& name, const std::vector<int>& members) override {
-        if (members.size() == 1) return std::make_unique<SingleRank>();
-        const auto place = std::find(members.begin(), members.end(), rank());
-        if (place == members.end()) return failed("rank {} is not of the {} group", rank(), name);
-        const auto store = c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}/{}", name, fmt::join(members, "-")),
-                                                                  meeting_->store);
-        return connect(meeting_, store, static_cast<int>(place - members.begin()), static_cast<int>(members.size()),
-                       fmt::format("{} group (ranks {})", name, fmt::join(members, ", ")));
+        return meet_again(meeting_, name, members, rank());
+    }
+
+    Result<std::unique_ptr<Collectives>> one_way(const std::string& name, int from, int to) override {
+        if (!on_device_) return nullptr;
+        const auto store =
+            c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}-link/{}-{}", name, from, to), meeting_->store);
+        return connect_device(meeting_, store, rank() == from ? 0 : 1, 2,
+                              fmt::format("{} link from rank {} to rank {}", name, from, to));
     }
 
     static Result<std::unique_ptr<Collectives>> connect(const std::shared_ptr<Meeting>& meeting,
                                                         const c10::intrusive_ptr<c10d::Store>& store, int rank,
-                                                        int world_size, std::string name) {
-        const Seconds timeout = meeting->timeout;
-        try {
-            auto backend = meeting->accelerator != nullptr
-                               ? meeting->accelerator->make_backend(store, rank, world_size, timeout)
-                               : make_gloo(store, rank, world_size, meeting->address, timeout);
-            auto group = std::make_unique<Group>(meeting, std::move(backend), name);
-            if (meeting->accelerator != nullptr) return group;
-            return with_shared_memory(std::move(group), {*store, name, timeout, meeting->board.get()});
-        } catch (const std::exception& error) {
-            return failed(
-                "the {} ranks could not connect to one another within {} ({}); check that all of them were "
-                "started and, over several machines, that GLOO_SOCKET_IFNAME (NCCL_SOCKET_IFNAME) names a "
-                "network they share",
-                world_size, format_seconds(timeout), first_line(error));
-        }
+                                                        int world_size, const std::string& name) {
+        PLIMSOLL_TRY(auto host, connect_host(meeting, store, rank, world_size, name));
+        if (meeting->accelerator == nullptr) return host;
+        const auto device_store = c10::make_intrusive<c10d::PrefixStore>("device", store);
+        PLIMSOLL_TRY(auto device, connect_device(meeting, device_store, rank, world_size, name));
+        return host_and_device(std::move(host), std::move(device),
+                               [meeting](const std::string& its_name, const std::vector<int>& members, int own) {
+                                   return meet_again(meeting, its_name, members, own);
+                               });
+    }
+
+    static Result<std::unique_ptr<Collectives>> meet_again(const std::shared_ptr<Meeting>& meeting,
+                                                           const std::string& name, const std::vector<int>& members,
+                                                           int own) {
+        if (members.size() == 1) return std::make_unique<SingleRank>();
+        const auto place = std::find(members.begin(), members.end(), own);
+        if (place == members.end()) return failed("rank {} is not of the {} group", own, name);
+        const auto store =
+            c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}/{}", name, fmt::join(members, "-")), meeting->store);
+        return connect(meeting, store, static_cast<int>(place - members.begin()), static_cast<int>(members.size()),
+                       fmt::format("{} group (ranks {})", name, fmt::join(members, ", ")));
     }
 
 private:
@@ -266,7 +345,36 @@ private:
         });
     }
 
-    Kind kind() const { return meeting_->accelerator != nullptr ? Kind::Nccl : Kind::Gloo; }
+    static tl::unexpected<Error> not_connected(int ranks, Seconds timeout, const std::exception& error) {
+        return failed(
+            "the {} ranks could not connect to one another within {} ({}); check that all of them were started and, over "
+            "several machines, that GLOO_SOCKET_IFNAME (NCCL_SOCKET_IFNAME) names a network they share",
+            ranks, format_seconds(timeout), first_line(error));
+    }
+
+    static Result<std::unique_ptr<Collectives>> connect_host(const std::shared_ptr<Meeting>& meeting,
+                                                             const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                             int world_size, const std::string& name) {
+        const Seconds timeout = meeting->timeout;
+        try {
+            auto gloo = make_gloo(store, rank, world_size, meeting->address, timeout);
+            auto group = std::make_unique<Group>(meeting, std::move(gloo), name, false);
+            return with_shared_memory(std::move(group), {*store, name, timeout, meeting->board.get()});
+        } catch (const std::exception& error) {
+            return not_connected(world_size, timeout, error);
+        }
+    }
+
+    static Result<std::unique_ptr<Collectives>> connect_device(const std::shared_ptr<Meeting>& meeting,
+                                                               const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                               int world_size, const std::string& name) {
+        try {
+            auto backend = meeting->accelerator->make_backend(store, rank, world_size, meeting->timeout);
+            return std::make_unique<Group>(meeting, std::move(backend), name, true);
+        } catch (const std::exception& error) {
+            return not_connected(world_size, meeting->timeout, error);
+        }
+    }
 
     template <class Start>
     std::shared_ptr<Work> start(const char* what, std::string tensor, Seconds timeout, Start&& begin,
@@ -274,9 +382,10 @@ private:
         GroupCall call{what, std::move(tensor), name_, timeout > 0 ? timeout : meeting_->timeout};
         WaitBoard* const board = meeting_->board.get();
         try {
-            return std::make_shared<GroupWork>(begin(), std::move(call), board,
-                                               kind() == Kind::Nccl ? Kind::Nccl : of_gloo);
+            return std::make_shared<GroupWork>(begin(), backend_, std::move(call), board,
+                                               on_device_ ? Kind::Device : of_gloo);
         } catch (const std::exception& error) {
+            if (on_device_) return std::make_shared<EndedWork>(lost_device_call(call, board, *backend_, error));
             return std::make_shared<EndedWork>(lost_peer(call, board, error));
         }
     }
@@ -284,9 +393,19 @@ private:
     std::shared_ptr<Meeting> meeting_;
     c10::intrusive_ptr<c10d::Backend> backend_;
     std::string name_;
+    bool on_device_;
 };
 
 }  // namespace
+
+std::shared_ptr<Work> Collectives::exchange(std::vector<Message> sends, std::vector<Message> receives) {
+    std::vector<std::shared_ptr<Work>> works;
+    for (Message& each : receives) works.push_back(receive(std::move(each.tensor), each.peer, each.tag));
+    for (Message& each : sends) works.push_back(send(std::move(each.tensor), each.peer, each.tag));
+    return std::make_shared<JointWork>(std::move(works));
+}
+
+Result<std::unique_ptr<Collectives>> Collectives::one_way(const std::string&, int, int) { return nullptr; }
 
 std::unique_ptr<Collectives> single_rank() { return std::make_unique<SingleRank>(); }
 

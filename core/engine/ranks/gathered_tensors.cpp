@@ -41,33 +41,30 @@ std::vector<TensorPart> parts_described(const std::string& text) {
     return parts;
 }
 
-Result<void> send(const std::vector<TensorPart>& own, Collectives& world, torch::Device device) {
+Result<void> send(const std::vector<TensorPart>& own, Collectives& world) {
     const std::string text = described(own);
     torch::Tensor header = torch::empty({static_cast<std::int64_t>(text.size())}, torch::kUInt8);
     std::copy(text.begin(), text.end(), header.data_ptr<std::uint8_t>());
-    const torch::Tensor length = torch::full({1}, header.numel(), torch::kInt64).to(device);
+    const torch::Tensor length = torch::full({1}, header.numel(), torch::kInt64);
     if (auto sent = world.send(length, 0, 0)->wait(); !sent) return sent;
-    if (auto sent = world.send(header.to(device), 0, 1)->wait(); !sent) return sent;
+    if (auto sent = world.send(header, 0, 1)->wait(); !sent) return sent;
     for (const TensorPart& each : own) {
         if (each.part.numel() == 0) continue;
-        if (auto sent = world.send(each.part.to(device).contiguous(), 0, 2)->wait(); !sent) return sent;
+        if (auto sent = world.send(each.part.cpu().contiguous(), 0, 2)->wait(); !sent) return sent;
     }
     return {};
 }
 
-Result<std::vector<TensorPart>> receive(int rank, Collectives& world, torch::Device device) {
-    const torch::Tensor length = torch::zeros({1}, torch::kInt64).to(device);
+Result<std::vector<TensorPart>> receive(int rank, Collectives& world) {
+    const torch::Tensor length = torch::zeros({1}, torch::kInt64);
     PLIMSOLL_CHECK(world.receive(length, rank, 0)->wait());
-    const torch::Tensor header = torch::empty({length.item<std::int64_t>()}, torch::kUInt8).to(device);
+    const torch::Tensor header = torch::empty({length.item<std::int64_t>()}, torch::kUInt8);
     PLIMSOLL_CHECK(world.receive(header, rank, 1)->wait());
-    const torch::Tensor host = header.cpu();
     std::vector<TensorPart> parts = parts_described(std::string(
-        reinterpret_cast<const char*>(host.data_ptr<std::uint8_t>()), static_cast<std::size_t>(host.numel())));
+        reinterpret_cast<const char*>(header.data_ptr<std::uint8_t>()), static_cast<std::size_t>(header.numel())));
     for (TensorPart& each : parts) {
         if (each.part.numel() == 0) continue;
-        const torch::Tensor landing = each.part.to(device);
-        PLIMSOLL_CHECK(world.receive(landing, rank, 2)->wait());
-        each.part = landing.cpu();
+        PLIMSOLL_CHECK(world.receive(each.part, rank, 2)->wait());
     }
     return parts;
 }
@@ -83,16 +80,15 @@ void put(const std::vector<TensorPart>& parts, std::map<std::string, torch::Tens
 
 }  // namespace
 
-Result<NamedTensors> gather_on_first_rank(const std::vector<TensorPart>& own, Collectives& world,
-                                          torch::Device device) {
+Result<NamedTensors> gather_on_first_rank(const std::vector<TensorPart>& own, Collectives& world) {
     if (world.rank() != 0) {
-        PLIMSOLL_CHECK(send(own, world, device));
+        PLIMSOLL_CHECK(send(own, world));
         return NamedTensors();
     }
     std::map<std::string, torch::Tensor> whole;
     put(own, whole);
     for (int rank = 1; rank < world.world_size(); ++rank) {
-        PLIMSOLL_TRY(const auto parts, receive(rank, world, device));
+        PLIMSOLL_TRY(const auto parts, receive(rank, world));
         put(parts, whole);
     }
     return NamedTensors(whole.begin(), whole.end());

@@ -21,7 +21,8 @@ struct TensorPart {
 };
 
 /// Every rank gives its parts, each part of each tensor being given by one rank. Rank 0 gets the whole tensors on the
-/// CPU, ordered by name; the others nothing. `device` is where messages have to lie.
-Result<NamedTensors> gather_on_first_rank(const std::vector<TensorPart>& own, Collectives& world, torch::Device device);
+/// CPU, ordered by name; the others nothing. Messages are CPU tensors, so that no communicator of an accelerator is made
+/// for them and a rank may wait for its turn as long as the others write.
+Result<NamedTensors> gather_on_first_rank(const std::vector<TensorPart>& own, Collectives& world);
 
 }  // namespace plimsoll::engine

@@ -81,6 +81,9 @@ public:
     std::shared_ptr<Work> receive(torch::Tensor tensor, int peer, int tag) override {
         return flat_->receive(tensor, peer, tag);
     }
+    std::shared_ptr<Work> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
+        return flat_->exchange(std::move(sends), std::move(receives));
+    }
     Result<void> broadcast(torch::Tensor tensor, int root, Seconds timeout) override {
         return flat_->broadcast(tensor, root, timeout);
     }

@@ -90,6 +90,12 @@ Result<std::unique_ptr<Mesh>> Mesh::make(const Plan& plan, Collectives& world) {
     });
     const auto same_column = [&](const MeshPosition& p) { return p.dp == own.dp && p.cp == own.cp && p.tp == own.tp; };
     mesh->pipeline_ = group("pipeline", same_column);
+    if (made && layout.pp > 1) {
+        const bool ring = takes_chunks(layout.schedule) && layout.chunks > 1;
+        const auto directions = directions_along(static_cast<int>(layout.pp), ring);
+        PLIMSOLL_TRY(mesh->pipeline_links_, MessageLinks::make("pipeline", world, *mesh->pipeline_,
+                                                               ranks_where(layout, same_column), directions));
+    }
     const bool at_end = own.pp == 0 || own.pp == last;
     mesh->ends_ = group("embedding", [&](const MeshPosition& p) {
         return same_column(p) && (at_end ? p.pp == 0 || p.pp == last : p.pp == own.pp);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/engine/ranks/collectives.h"
+#include "core/engine/ranks/message_links.h"
 #include "core/plan/plan.h"
 
 namespace plimsoll::engine {
@@ -34,6 +35,8 @@ public:
     Collectives& tensor() const { return *tensor_; }
     Collectives& context() const { return *context_; }
     Collectives& pipeline() const { return *pipeline_; }
+    /// Messages between the ranks of pipeline() that hold neighbouring stages.
+    const MessageLinks& pipeline_links() const { return pipeline_links_; }
     /// Ranks with the same weights: the data- and context-parallel ones. Gradients are averaged over this group.
     Collectives& data() const { return *data_; }
     /// Ranks that share out the experts of a layer.
@@ -52,6 +55,7 @@ private:
     Collectives* world_ = nullptr;
     std::unique_ptr<Collectives> alone_;  ///< the world of alone()
     std::unique_ptr<Collectives> tensor_, context_, pipeline_, data_, expert_, expert_data_, shared_heads_, ends_;
+    MessageLinks pipeline_links_;
 };
 
 }  // namespace plimsoll::engine

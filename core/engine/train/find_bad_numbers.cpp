@@ -33,8 +33,8 @@ struct Found {
 };
 
 /// The same on every rank: the finding of the largest place, told by the first rank that has it.
-Result<std::optional<BadNumbers>> agree(const Found& own, Collectives& world, torch::Device device) {
-    const auto options = torch::dtype(torch::kInt64).device(device);
+Result<std::optional<BadNumbers>> agree(const Found& own, Collectives& world) {
+    const auto options = torch::dtype(torch::kInt64);
     const torch::Tensor best = torch::full({1}, own.place, options);
     PLIMSOLL_CHECK(world.all_reduce_max(best)->wait());
     const auto place = best.item<std::int64_t>();
@@ -48,10 +48,8 @@ Result<std::optional<BadNumbers>> agree(const Found& own, Collectives& world, to
                                          own.what.layer, own.what.tensor);
     std::copy_n(line.data(), std::min<std::size_t>(line.size(), longest_text - 1),
                 text.mutable_data_ptr<std::uint8_t>());
-    text = text.to(device);
     PLIMSOLL_CHECK(world.broadcast(text, root));
-    const torch::Tensor host = text.cpu();
-    const std::string told(reinterpret_cast<const char*>(host.const_data_ptr<std::uint8_t>()));
+    const std::string told(reinterpret_cast<const char*>(text.const_data_ptr<std::uint8_t>()));
     const std::size_t end = told.find('\n', 3);
     return BadNumbers{.tensor = told.substr(end + 1),
                       .layer = told.substr(3, end - 3),
@@ -72,7 +70,7 @@ Result<std::optional<BadNumbers>> find_bad_gradient(const Plan& plan, const Dist
         if (place <= found.place || !gradient.defined() || finite(gradient)) continue;
         found = {place, {each.name, layer_name(row, plan.model.num_layers), false, has_nan(gradient)}};
     }
-    return agree(found, model.context().mesh->world(), model.device());
+    return agree(found, model.context().mesh->world());
 }
 
 Result<std::optional<BadNumbers>> find_bad_forward(const Plan& plan, DistributedModel& model, Pipeline& pipeline,
@@ -111,7 +109,7 @@ Result<std::optional<BadNumbers>> find_bad_forward(const Plan& plan, Distributed
         found.what = {each.name, layer_name(row, layers), true, has_nan(each.part.tensor)};
         break;
     }
-    return agree(found, model.context().mesh->world(), model.device());
+    return agree(found, model.context().mesh->world());
 }
 
 Result<std::optional<BadNumbers>> find_bad_numbers(const Plan& plan, DistributedModel& model, Pipeline& pipeline,

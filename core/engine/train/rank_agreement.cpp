@@ -11,7 +11,7 @@ constexpr Seconds patience = 30 * 60;
 }  // namespace
 
 Result<std::int64_t> RankAgreement::from_first_rank(std::int64_t number) {
-    const torch::Tensor told = torch::full({1}, number, torch::dtype(torch::kInt64).device(device_));
+    const torch::Tensor told = torch::full({1}, number, torch::kInt64);
     PLIMSOLL_CHECK(ranks_.broadcast(told, 0, patience));
     return told.item<std::int64_t>();
 }
@@ -28,7 +28,7 @@ Result<void> RankAgreement::on_first_rank(const char* what, const std::function<
 
 bool RankAgreement::stop_asked() {
     if (stop_ == nullptr) return false;
-    torch::Tensor asked = torch::full({1}, stop_->load() ? 1 : 0, torch::dtype(torch::kInt64).device(device_));
+    torch::Tensor asked = torch::full({1}, stop_->load() ? 1 : 0, torch::kInt64);
     must(ranks_.all_reduce_sum(asked)->wait());
     return asked.item<std::int64_t>() > 0;
 }

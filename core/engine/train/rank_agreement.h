@@ -16,10 +16,9 @@ namespace plimsoll::engine {
 /// Every rank makes the same calls in the same order.
 class RankAgreement {
 public:
-    /// Messages are tensors on `device`. `stop` is null where nobody can ask for a stop; else it has to outlive this,
-    /// as the ranks do.
-    RankAgreement(Collectives& ranks, torch::Device device, const std::atomic<bool>* stop)
-        : ranks_(ranks), device_(device), stop_(stop) {}
+    /// Messages are CPU tensors, whose calls block the rank and may take as long as they are given. `stop` is null where
+    /// nobody can ask for a stop; else it has to outlive this, as the ranks do.
+    RankAgreement(Collectives& ranks, const std::atomic<bool>* stop) : ranks_(ranks), stop_(stop) {}
 
     bool first_rank() const { return ranks_.rank() == 0; }
     /// The number that rank 0 gives, which may take it minutes; the others' do not count.
@@ -33,7 +32,6 @@ public:
 
 private:
     Collectives& ranks_;
-    torch::Device device_;
     const std::atomic<bool>* stop_;
 };
 

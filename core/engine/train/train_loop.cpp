@@ -19,7 +19,7 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
       model_(plan, mesh, schedule, device),
       pipeline_(plan, model_, schedule),
       faults_(options.faults, plan, mesh),
-      ranks_(mesh.world(), device, options.stop),
+      ranks_(mesh.world(), options.stop),
       reporter_(plan, mesh, recorder, accelerator),
       trained_(plan, model_),
       checkpoints_(plan, options.run, trained_, ranks_, reporter_),

@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include "core/engine/base/failure.h"
 #include "core/engine/ranks/accelerator.h"
 #include "core/engine/ranks/same_plan.h"
 #include "core/engine/train/run_inputs.h"
@@ -31,19 +32,6 @@ Result<void> require_supported(const Plan& plan, const RankInfo& info) {
             info.world_size == 1 ? "rank was" : "ranks were");
     }
     return {};
-}
-
-/// The text of an exception for a person; running out of memory gets its cure.
-std::string sentence_of(const std::exception& error) {
-    const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-    std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-    if (const auto line = text.find('\n'); line != std::string::npos) text.resize(line);
-    const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-                        dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
-                        text.find("can't allocate memory") != std::string::npos;
-    if (!memory) return text;
-    return fmt::format(
-        "out of memory: lower layout.micro_batch or data.sequence_length, or set layout.recompute to full ({})", text);
 }
 
 /// Null on CPUs.

@@ -129,7 +129,7 @@ public:
     Reporter reporter{plan, *mesh_, recorder_, nullptr};
 
 private:
-    RankAgreement ranks_{mesh_->world(), torch::Device(torch::kCPU), nullptr};
+    RankAgreement ranks_{mesh_->world(), nullptr};
 
 public:
     Checkpoints checkpoints{plan, folder_, model, ranks_, reporter};
