@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll dry-run: a training step of any rank without its memory, allocation by allocation.
 #include "core/base/json.h"
-#include "core/run/dry_run_process.h"
+#include "core/run/processes/dry_run_process.h"
 
 #include <charconv>
 #include <optional>

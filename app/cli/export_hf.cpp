@@ -9,7 +9,7 @@
 #include "core/interop/model_files/folder_aside.h"
 #include "core/interop/model_files/hf_folder.h"
 #include "core/plan/adapter.h"
-#include "core/run/merge_process.h"
+#include "core/run/processes/merge_process.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_store.h"
 

@@ -20,7 +20,7 @@
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/starting_plan.h"
-#include "core/run/merge_process.h"
+#include "core/run/processes/merge_process.h"
 
 namespace plimsoll::cli {
 

@@ -3,7 +3,7 @@
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/interrupt.h"
 #include "core/calibration/peak_record.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

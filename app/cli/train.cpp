@@ -12,10 +12,10 @@
 #include "core/control/fault.h"
 #include "core/control/lr_extension.h"
 #include "core/plan/layout_change.h"
-#include "core/run/detached.h"
+#include "core/run/processes/detached.h"
 #include "core/run/run_store.h"
-#include "core/run/start_checks.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/start_checks.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

@@ -15,8 +15,8 @@
 #include "core/plan/starting_plan.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_store.h"
-#include "core/run/start_checks.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/start_checks.h"
+#include "core/run/processes/supervisor.h"
 #include "ui/run/plot_export.h"
 #include "ui/widgets/theme.h"
 

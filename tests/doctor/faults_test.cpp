@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/doctor/examine.h"
-#include "core/run/process.h"
+#include "core/run/processes/process.h"
 #include "tests/support/doctor_fixture.h"
 
 namespace plimsoll {

@@ -22,11 +22,11 @@ RECORDING = ("core/engine/train/", "core/run/", "core/doctor/run_checks/", "core
              "ui/run/", "ui/memory/")
 # Words of other things: commands, checks of the doctor, states of a run, parts of a sentence, the kernel's control groups.
 OTHER_WORDS = {
-    ("core/run/supervisor.cpp", "stop"), ("core/run/run_folder.h", "failed"), ("core/run/run_folder.h", "finished"),
+    ("core/run/processes/supervisor.cpp", "stop"), ("core/run/run_folder.h", "failed"), ("core/run/run_folder.h", "finished"),
     ("core/run/run_folder.h", "stopped"), ("ui/run/run_model.cpp", "stop"),
     ("core/doctor/run_checks/run_numbers.cpp", "nonfinite"), ("core/doctor/run_checks/run_numbers.cpp", "overflow"),
     ("core/doctor/run_checks/run_end.cpp", "failed"), ("core/doctor/run_checks/run_rate.cpp", "spike"),
-    ("core/run/detached.cpp", "supervise"), ("core/plan/machine.cpp", "memory"),
+    ("core/run/processes/detached.cpp", "supervise"), ("core/plan/machine.cpp", "memory"),
 }
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -91,7 +91,7 @@ def self_test():
     kinds, series = {"start", "loss_spike", "memory"}, {"loss", "memory"}
     texts = {
         "core/run/a.cpp": 'if (kind == "start") {}\n// "start" in words\nsay("starting");\n',
-        "core/run/supervisor.cpp": 'if (command == "stop") {}\n',
+        "core/run/processes/supervisor.cpp": 'if (command == "stop") {}\n',
         "ui/run/b.cpp": 'tr("memory");\nfind("memory");\n',
         "app/c.cpp": 'store.find("loss");\njson["loss"] = 3;\nfmt::format("rank-{}.rec", rank);\n',
         "core/d.cpp": 'const auto plan = run / "plan.json";\nread_json("plan.json");\nf("step-{:08}");\nf("step-time");\n',

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `fake_plimsoll supervise RUN` supervises; `fake_plimsoll start RUN` starts that detached and ends.
 #include "core/base/output.h"
-#include "core/run/detached.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/detached.h"
+#include "core/run/processes/supervisor.h"
 
 int main(int argc, char** argv) {
     if (argc != 3) return 2;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/run/process.h"
+#include "core/run/processes/process.h"
 #include "tests/support/temp_folder.h"
 
 namespace plimsoll {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/run/run_folder.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 #include "tests/support/temp_folder.h"
 
 namespace plimsoll {

@@ -9,8 +9,8 @@
 
 #include "core/allocator/timeline_file.h"
 #include "core/plan/plan_io.h"
-#include "core/run/detached.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/detached.h"
+#include "core/run/processes/supervisor.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
 #include "ui/waterline/waterline_data.h"

@@ -6,11 +6,11 @@
 #include "core/plan/checks/check_plan.h"
 #include "core/plan/trainable.h"
 #include "core/run/continued_run.h"
-#include "core/run/detached.h"
+#include "core/run/processes/detached.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_store.h"
-#include "core/run/start_checks.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/start_checks.h"
+#include "core/run/processes/supervisor.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

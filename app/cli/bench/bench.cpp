@@ -11,8 +11,8 @@
 #include "core/plan/parameters.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/settings.h"
-#include "core/run/start_checks.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/start_checks.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

@@ -11,8 +11,8 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/base/median.h"
 #include "core/estimate/estimate.h"
-#include "core/run/start_checks.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/start_checks.h"
+#include "core/run/processes/supervisor.h"
 #include "core/telemetry/contract/event_contents.h"
 #include "core/telemetry/contract/event_kind.h"
 

@@ -12,7 +12,7 @@
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
 #include "core/base/output.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

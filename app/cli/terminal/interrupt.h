@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

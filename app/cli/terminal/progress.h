@@ -7,7 +7,7 @@
 
 #include "core/run/run_telemetry.h"
 #include "core/run/stop_wait.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/run/stop_wait.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

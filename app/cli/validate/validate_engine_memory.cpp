@@ -11,7 +11,7 @@
 #include "core/plan/plan_io.h"
 #include "core/plan/settings.h"
 #include "core/plan/starting_plan.h"
-#include "core/run/dry_run_process.h"
+#include "core/run/processes/dry_run_process.h"
 
 namespace plimsoll::cli {
 

@@ -7,8 +7,8 @@
 
 #include "core/base/json.h"
 #include "core/base/units.h"
-#include "core/run/dry_run_process.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/dry_run_process.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::doctor {
 

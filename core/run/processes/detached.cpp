@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/detached.h"
+#include "core/run/processes/detached.h"
 
 #include <system_error>
 
 #include "core/base/clock.h"
-#include "core/run/process.h"
+#include "core/run/processes/process.h"
 #include "core/telemetry/contract/run_layout.h"
 
 namespace plimsoll {

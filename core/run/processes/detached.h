@@ -2,7 +2,7 @@
 // A supervisor that outlives its parent.
 #pragma once
 
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll {
 

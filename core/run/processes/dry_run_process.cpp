@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/dry_run_process.h"
+#include "core/run/processes/dry_run_process.h"
 
 #include <fmt/ranges.h>
 
 #include "core/plan/plan_io.h"
-#include "core/run/worker_process.h"
+#include "core/run/processes/worker_process.h"
 
 namespace plimsoll {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/last_words.h"
+#include "core/run/processes/last_words.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 // Reasons that keep a run from starting.
 #pragma once
 
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll {
 

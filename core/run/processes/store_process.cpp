@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/store_process.h"
+#include "core/run/processes/store_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <charconv>
 
 #include "core/base/file.h"
-#include "core/run/last_words.h"
+#include "core/run/processes/last_words.h"
 
 namespace plimsoll {
 

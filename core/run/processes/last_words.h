@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/run/process.h"
+#include "core/run/processes/process.h"
 
 namespace plimsoll {
 

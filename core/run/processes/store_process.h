@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/base/units.h"
-#include "core/run/process.h"
+#include "core/run/processes/process.h"
 
 namespace plimsoll {
 

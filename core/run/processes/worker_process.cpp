@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/worker_process.h"
+#include "core/run/processes/worker_process.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 
 #include "core/base/file.h"
 #include "core/base/output.h"
-#include "core/run/process.h"
-#include "core/run/supervisor.h"
+#include "core/run/processes/process.h"
+#include "core/run/processes/supervisor.h"
 
 namespace plimsoll {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/oom_kills.h"
+#include "core/run/processes/oom_kills.h"
 
 #include <fstream>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at before a process is started, so that an error comes at once and nothing is left behind.
-#include "core/run/start_checks.h"
+#include "core/run/processes/start_checks.h"
 
 #include <algorithm>
 #include <filesystem>

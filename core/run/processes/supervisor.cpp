@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -20,14 +20,14 @@
 #include "core/base/random_text.h"
 #include "core/checkpoint/checkpoint_state.h"
 #include "core/plan/plan_io.h"
-#include "core/run/detached.h"
-#include "core/run/last_words.h"
-#include "core/run/oom_kills.h"
-#include "core/run/process.h"
+#include "core/run/processes/detached.h"
+#include "core/run/processes/last_words.h"
+#include "core/run/processes/oom_kills.h"
+#include "core/run/processes/process.h"
 #include "core/run/run_lock.h"
-#include "core/run/start_checks.h"
+#include "core/run/processes/start_checks.h"
 #include "core/run/stop_wait.h"
-#include "core/run/store_process.h"
+#include "core/run/processes/store_process.h"
 #include "core/telemetry/contract/event_kind.h"
 #include "core/telemetry/contract/last_words_channel.h"
 #include "core/telemetry/contract/run_layout.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
-#include "core/run/detached.h"
+#include "core/run/processes/detached.h"
 #include "tests/support/file_without_room.h"
 #include "tests/support/run_fixture.h"
 

@@ -7,7 +7,7 @@
 #include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/parameters.h"
 #include "core/run/run_folder.h"
-#include "core/run/start_checks.h"
+#include "core/run/processes/start_checks.h"
 #include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/supervisor.h"
+#include "core/run/processes/supervisor.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

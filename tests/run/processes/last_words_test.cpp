@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/last_words.h"
+#include "core/run/processes/last_words.h"
 
-#include "core/run/oom_kills.h"
+#include "core/run/processes/oom_kills.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

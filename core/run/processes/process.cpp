@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/process.h"
+#include "core/run/processes/process.h"
 
 #include <fcntl.h>
 #include <signal.h>

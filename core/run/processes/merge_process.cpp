@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/run/merge_process.h"
+#include "core/run/processes/merge_process.h"
 
 #include "core/plan/plan_io.h"
-#include "core/run/worker_process.h"
+#include "core/run/processes/worker_process.h"
 
 namespace plimsoll {
 
