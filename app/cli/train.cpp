@@ -13,9 +13,9 @@
 #include "core/control/lr_extension.h"
 #include "core/plan/layout_change.h"
 #include "core/run/processes/detached.h"
-#include "core/run/run_store.h"
 #include "core/run/processes/start_checks.h"
 #include "core/run/processes/supervisor.h"
+#include "core/run/run_store.h"
 
 namespace plimsoll::cli {
 

@@ -13,10 +13,10 @@
 #include "core/plan/layout_change.h"
 #include "core/plan/plan_io.h"
 #include "core/plan/starting_plan.h"
-#include "core/run/run_folder.h"
-#include "core/run/run_store.h"
 #include "core/run/processes/start_checks.h"
 #include "core/run/processes/supervisor.h"
+#include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "ui/run/plot_export.h"
 #include "ui/widgets/theme.h"
 

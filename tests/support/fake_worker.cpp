@@ -8,6 +8,7 @@
 //   step MS     as train, but ends only MS after SIGTERM, with a checkpoint of step 7
 //   save MS     as train, but writes a checkpoint of step 7 for MS after SIGTERM
 //   save MS then MS        and ends only so long after the checkpoint
+//   saves MS WHAT          begins a checkpoint of step 7 and does WHAT in the midst of it
 //   tells CODE WORDS       leaves the words for the supervisor, not in its log, and ends with the code
 //   exit CODE WORDS        prints the words and ends with the code
 //   after MS exit CODE WORDS, after MS signal NUMBER
@@ -37,12 +38,17 @@ std::string variable(const std::string& name) {
 
 void sleep_ms(int ms) { ::usleep(static_cast<useconds_t>(ms) * 1000); }
 
-/// Rank 0's, made as save_checkpoint() makes one: under a hidden name first.
-void put_checkpoint(int ms) {
-    if (variable("RANK") != "0") return sleep_ms(ms);
+/// Rank 0's, begun as save_checkpoint() begins one: under a hidden name. Where it lies.
+std::filesystem::path begin_checkpoint() {
     const std::filesystem::path folder = std::filesystem::path(variable("PLIMSOLL_RUN")) / "checkpoints";
     std::filesystem::create_directories(folder / ".step-00000007.new");
     std::ofstream(folder / ".step-00000007.new" / "model.safetensors") << "1234";
+    return folder;
+}
+
+void put_checkpoint(int ms) {
+    if (variable("RANK") != "0") return sleep_ms(ms);
+    const std::filesystem::path folder = begin_checkpoint();
     sleep_ms(ms);
     std::filesystem::rename(folder / ".step-00000007.new", folder / "step-00000007");
 }
@@ -75,6 +81,13 @@ int act(std::istringstream& words) {
     if (verb == "after") {
         int ms = 0;
         words >> ms;
+        sleep_ms(ms);
+        return act(words);
+    }
+    if (verb == "saves") {
+        int ms = 0;
+        words >> ms;
+        begin_checkpoint();
         sleep_ms(ms);
         return act(words);
     }

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <string>
 
-#include "core/run/run_folder.h"
 #include "core/run/processes/supervisor.h"
+#include "core/run/run_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace plimsoll {

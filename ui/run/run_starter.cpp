@@ -7,10 +7,10 @@
 #include "core/plan/trainable.h"
 #include "core/run/continued_run.h"
 #include "core/run/processes/detached.h"
-#include "core/run/run_folder.h"
-#include "core/run/run_store.h"
 #include "core/run/processes/start_checks.h"
 #include "core/run/processes/supervisor.h"
+#include "core/run/run_folder.h"
+#include "core/run/run_store.h"
 #include "ui/common/plan_field.h"
 
 namespace plimsoll::ui {

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <string>
 
+#include "core/run/processes/supervisor.h"
 #include "core/run/run_telemetry.h"
 #include "core/run/stop_wait.h"
-#include "core/run/processes/supervisor.h"
 
 namespace plimsoll::cli {
 

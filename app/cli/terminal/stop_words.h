@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/run/stop_wait.h"
 #include "core/run/processes/supervisor.h"
+#include "core/run/stop_wait.h"
 
 namespace plimsoll::cli {
 

@@ -24,10 +24,10 @@
 #include "core/run/processes/last_words.h"
 #include "core/run/processes/oom_kills.h"
 #include "core/run/processes/process.h"
-#include "core/run/run_lock.h"
 #include "core/run/processes/start_checks.h"
-#include "core/run/stop_wait.h"
 #include "core/run/processes/store_process.h"
+#include "core/run/run_lock.h"
+#include "core/run/stop_wait.h"
 #include "core/telemetry/contract/event_kind.h"
 #include "core/telemetry/contract/last_words_channel.h"
 #include "core/telemetry/contract/run_layout.h"
@@ -201,8 +201,13 @@ private:
     /// A checkpoint that is being written is finished, and those who wrote it have the same grace after it.
     bool overdue(Clock::time_point from, Seconds grace) {
         // Looked at on every tick: the grace begins where the checkpoint ends, not where the last grace did.
-        if (save_under_way(run_.layout(), state_.started)) saving_at_ = Clock::now();
+        if (!writer_ended() && save_under_way(run_.layout(), state_.started)) saving_at_ = Clock::now();
         return since(std::max(from, saving_at_)) >= grace;
+    }
+
+    /// Rank 0 writes the checkpoints: what it left half-written will never be whole.
+    bool writer_ended() const {
+        return std::any_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.rank == 0 && w.end; });
     }
 
     /// Has anybody asked for an end?

@@ -6,8 +6,8 @@
 #include "core/base/json.h"
 #include "core/plan/hugging_face/kept_keys.h"
 #include "core/plan/parameters.h"
-#include "core/run/run_folder.h"
 #include "core/run/processes/start_checks.h"
+#include "core/run/run_folder.h"
 #include "core/telemetry/contract/run_layout.h"
 #include "tests/support/run_fixture.h"
 

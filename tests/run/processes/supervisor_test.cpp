@@ -180,6 +180,18 @@ TEST_F(SupervisorTest, TheGraceBeginsWhereTheCheckpointEnds) {
     expect_nobody_left();
 }
 
+TEST_F(SupervisorTest, ACheckpointWhoseWriterDiedIsNotWaitedFor) {
+    rank_does(0, "saves 200 signal 9");
+    rank_does(1, "ignore");
+    const RunFolder run = make_run();
+    const auto begin = Clock::now();
+    const RunState state = supervised(run);
+    EXPECT_EQ(state.status, RunStatus::Failed);
+    EXPECT_THAT(state.reason, HasSubstr("rank 0"));
+    EXPECT_LT(std::chrono::duration<double>(Clock::now() - begin).count(), at_once);
+    expect_nobody_left();
+}
+
 TEST_F(SupervisorTest, KillDoesNotWaitEvenForACheckpoint) {
     for (const char* what : {"ignore", "save 60000"}) {
         SCOPED_TRACE(what);
