@@ -9,6 +9,15 @@ find_package(tl-expected REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(zstd REQUIRED)
 
+# Unicode's tables and regular expressions, for tokenizers.
+find_path(PLIMSOLL_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
+find_library(PLIMSOLL_UTF8PROC utf8proc REQUIRED)
+find_path(PLIMSOLL_PCRE2_INCLUDE pcre2.h REQUIRED)
+find_library(PLIMSOLL_PCRE2 pcre2-8 REQUIRED)
+add_library(plimsoll_unicode INTERFACE)
+target_include_directories(plimsoll_unicode SYSTEM INTERFACE "${PLIMSOLL_UTF8PROC_INCLUDE}" "${PLIMSOLL_PCRE2_INCLUDE}")
+target_link_libraries(plimsoll_unicode INTERFACE "${PLIMSOLL_UTF8PROC}" "${PLIMSOLL_PCRE2}")
+
 # Debian builds cpp-httplib with TLS and compression, and its classes have other members without these definitions.
 add_library(plimsoll_httplib INTERFACE)
 target_compile_definitions(plimsoll_httplib INTERFACE

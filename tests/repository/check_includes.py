@@ -23,7 +23,7 @@ TABLES = {
     "core/interop/deepspeed": "deepspeed_parts.h", "core/interop/deepspeed/lint": "deepspeed_case.h",
     "core/interop/export_notes": "export_notes.h", "core/interop/exports": "export_parts.h",
     "core/interop/records": "records_export.h", "core/lessons": "lesson.h", "core/plan/checks": "problems.h",
-    "core/schedule/generators": "generators.h", "core/validation": "peak_row.h",
+    "core/schedule/generators": "generators.h", "core/tokenizer": "tokenizer_model.h", "core/validation": "peak_row.h",
 }
 # The second .cpp of a class: its painting, its actions.
 PARTS = re.compile(r"(_paint|_actions|/main_window_(plans|runs)|/plot_(axes|marks|table))[.]cpp$")

@@ -39,5 +39,6 @@ void add_runs(CLI::App& app, Work& work);     ///< runs and stop
 void add_presets(CLI::App& app, Work& work);  ///< presets and schema
 void add_machine(CLI::App& app, Work& work);
 void add_supervise(CLI::App& app, Work& work);
+void add_tokenize(CLI::App& app, Work& work);
 
 }  // namespace plimsoll::cli
