@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // plimsoll tokenize: texts as tokens of a Hugging Face tokenizer: counted, shown, or packed for training.
 #include <chrono>
-#include <cstring>
 #include <optional>
 
 #include "app/cli/terminal/command.h"
 #include "app/cli/terminal/terminal.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/xxh64.h"
+#include "core/data/token_file.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace plimsoll::cli {
@@ -51,17 +50,9 @@ void show_document(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, 
     say_exactly(line + "\n");
 }
 
-/// nanoGPT's form: the ids one after another, in two bytes each where all of them fit.
-std::string packed(const std::vector<TokenId>& ids, std::int64_t vocab_size) {
-    std::string out;
-    const std::size_t width = vocab_size <= 65'536 ? 2 : 4;
-    out.resize(ids.size() * width);
-    for (std::size_t i = 0; i < ids.size(); ++i) std::memcpy(out.data() + i * width, &ids[i], width);
-    return out;
-}
-
 Result<int> tokenize(const TokenizeArguments& arguments) {
-    PLIMSOLL_TRY(const Tokenizer tokenizer, Tokenizer::load(arguments.tokenizer));
+    PLIMSOLL_TRY(const Json description, Tokenizer::read(arguments.tokenizer));
+    PLIMSOLL_TRY(const Tokenizer tokenizer, Tokenizer::from_json(description));
     std::optional<TokenId> end;
     if (arguments.end) {
         end = tokenizer.id_of(*arguments.end);
@@ -90,14 +81,9 @@ Result<int> tokenize(const TokenizeArguments& arguments) {
         counted.push_back(std::move(count));
     }
     if (!arguments.out.empty()) {
-        const std::string bytes = packed(all, tokenizer.vocab_size());
-        PLIMSOLL_CHECK(write_file_atomic(arguments.out, bytes));
-        Json about = {{"dtype", tokenizer.vocab_size() <= 65'536 ? "uint16" : "uint32"},
-                      {"tokens", all.size()},
-                      {"vocab_size", tokenizer.vocab_size()},
-                      {"tokenizer", arguments.tokenizer},
-                      {"xxh64", fmt::format("{:016x}", xxh64(bytes))}};
-        PLIMSOLL_CHECK(write_json(arguments.out + ".json", about));
+        std::int64_t documents = 0;
+        for (const Counted& each : counted) documents += each.documents;
+        PLIMSOLL_CHECK(write_token_file(arguments.out, all, tokenizer.vocab_size(), documents, description));
     }
     if (arguments.json) {
         Json list = Json::array();
@@ -138,7 +124,8 @@ void add_tokenize(CLI::App& app, Work& work) {
     command->add_option("--end", arguments->end, "A token to put behind each document, e.g. \"<|endoftext|>\"");
     command->add_option(
         "-o,--out", arguments->out,
-        "Write the ids to this file as nanoGPT does (uint16, or uint32 above 65,536 tokens), with FILE.json");
+        "Pack the ids into FILE.bin for training (--data FILE.bin): uint16, or uint32 above 65,536 tokens, as "
+        "nanoGPT does, with FILE.bin.json and the tokenizer beside it");
     command->add_flag("--json", arguments->json, "JSON: files with bytes, documents, tokens and seconds");
     command->callback([arguments, &work] { work = [arguments] { return tokenize(*arguments); }; });
 }

@@ -8,6 +8,8 @@
 
 #include "core/base/file.h"
 #include "core/base/nearest.h"
+#include "core/data/token_file.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace plimsoll {
 
@@ -58,8 +60,10 @@ tl::unexpected<Error> too_large(const fs::path& path) {
 
 Result<void> require_text(const std::string& text, const fs::path& path) {
     if (const auto nul = text.find('\0'); nul != std::string::npos) {
-        return bad_input("{} is not text: byte {} is NUL; give plain text (UTF-16 has to be saved as UTF-8)",
-                         path.string(), format_count(static_cast<std::int64_t>(nul)));
+        return bad_input(
+            "{} is not text: byte {} is NUL; give plain text (UTF-16 has to be saved as UTF-8), or tokens that "
+            "plimsoll tokenize -o has packed",
+            path.string(), format_count(static_cast<std::int64_t>(nul)));
     }
     return {};
 }
@@ -79,7 +83,42 @@ Result<std::string> read_text(const fs::path& path, Bytes room) {
     return text;
 }
 
+/// Packed tokens, all of them looked at.
+Result<Corpus> read_packed(const fs::path& path) {
+    PLIMSOLL_TRY(const TokenFile file, read_token_file(path));
+    if (file.tokens * file.width > corpus_limit) return too_large(path);
+    Corpus corpus;
+    PLIMSOLL_TRY(corpus.text, read_file(path, corpus_limit));
+    PLIMSOLL_CHECK(require_tokens(corpus.text, file, path));
+    corpus.documents = static_cast<std::size_t>(file.documents);
+    corpus.token_width = file.width;
+    corpus.vocab_size = file.vocab_size;
+    corpus.tokenizer = file.tokenizer;
+    return corpus;
+}
+
+/// Their size, and the text of the first ones where their tokenizer can be read.
+Result<CorpusBeginning> read_packed_beginning(const fs::path& path, Bytes most) {
+    PLIMSOLL_TRY(const TokenFile file, read_token_file(path));
+    if (file.tokens * file.width > corpus_limit) return too_large(path);
+    CorpusBeginning corpus;
+    corpus.size = file.tokens * file.width;
+    corpus.documents = static_cast<std::size_t>(file.documents);
+    corpus.token_width = file.width;
+    if (most <= 0 || file.tokenizer.empty()) return corpus;
+    const auto tokenizer = Tokenizer::load(file.tokenizer);
+    PLIMSOLL_TRY(const auto beginning, read_beginning(path, most));
+    if (!tokenizer) return corpus;
+    std::vector<TokenId> ids;
+    for (std::size_t at = 0; at < beginning.text.size() / static_cast<std::size_t>(file.width); ++at) {
+        ids.push_back(static_cast<TokenId>(token_at(beginning.text, file.width, at)));
+    }
+    corpus.text = tokenizer->decode(ids, false).value_or("");
+    return corpus;
+}
+
 Result<Corpus> read_documents(const std::vector<fs::path>& files, const fs::path& root) {
+    if (files.size() == 1 && is_token_file(files[0])) return read_packed(files[0]);
     Corpus corpus;
     corpus.documents = 0;
     for (const fs::path& file : files) {
@@ -100,6 +139,7 @@ Result<Corpus> read_documents(const std::vector<fs::path>& files, const fs::path
 
 /// Every file is opened, and no more of it read than `most` still asks for.
 Result<CorpusBeginning> read_beginnings(const std::vector<fs::path>& files, const fs::path& root, Bytes most) {
+    if (files.size() == 1 && is_token_file(files[0])) return read_packed_beginning(files[0], most);
     CorpusBeginning corpus;
     corpus.documents = 0;
     for (const fs::path& file : files) {
@@ -136,15 +176,16 @@ Result<std::vector<fs::path>> files_of(const fs::path& path) {
 }
 
 /// How much of `size` bytes trains. Either part holds at least one window, or there is no validation part.
-Result<std::size_t> train_size_of(std::size_t size, const Data& data) {
+Result<std::size_t> train_size_of(std::size_t size, int token_width, const Data& data) {
+    const char* unit = token_width == 1 ? "byte" : "token";
     const auto window = static_cast<std::size_t>(data.sequence_length) + 1;
     if (size == 0) return bad_input("{} (data.path) is empty; give text to learn from", data.path);
     if (size < window) {
         return bad_input(
-            "{} (data.path) holds {} bytes, but a sequence takes {} (data.sequence_length and the byte after it); give a "
+            "{} (data.path) holds {} {}s, but a sequence takes {} (data.sequence_length and the {} after it); give a "
             "longer text or set data.sequence_length to {} or less",
-            data.path, format_count(static_cast<std::int64_t>(size)), format_count(static_cast<std::int64_t>(window)),
-            format_count(static_cast<std::int64_t>(size) - 1));
+            data.path, format_count(static_cast<std::int64_t>(size)), unit,
+            format_count(static_cast<std::int64_t>(window)), unit, format_count(static_cast<std::int64_t>(size) - 1));
     }
     const double fraction = std::clamp(data.validation_fraction, 0.0, 1.0);
     const auto validation = static_cast<std::size_t>(static_cast<double>(size) * fraction);
@@ -200,7 +241,8 @@ auto corpus_of(const Data& data, const Read& read, const SizeOf& size_of)
         // "folder/" has an empty file name
         const fs::path named = path->has_filename() ? *path : path->parent_path();
         corpus->name = bundled ? data.path : named.filename().string();
-        PLIMSOLL_TRY(corpus->train_size, train_size_of(size_of(*corpus), data));
+        const std::size_t tokens = size_of(*corpus) / static_cast<std::size_t>(corpus->token_width);
+        PLIMSOLL_TRY(corpus->train_size, train_size_of(tokens, corpus->token_width, data));
         return corpus;
     } catch (const std::bad_alloc&) {
         return bad_input("{} (data.path) does not fit into memory; give a part of it", data.path);
@@ -220,6 +262,14 @@ Result<CorpusBeginning> read_corpus_beginning(const Data& data, Bytes most) {
         data,
         [most](const std::vector<fs::path>& files, const fs::path& root) { return read_beginnings(files, root, most); },
         [](const CorpusBeginning& corpus) { return static_cast<std::size_t>(corpus.size); });
+}
+
+Result<void> require_vocabulary(const Corpus& corpus, const Plan& plan) {
+    if (corpus.token_width == 1 || corpus.vocab_size <= plan.model.vocab_size) return {};
+    return bad_input(
+        "{} (data.path) holds tokens of a vocabulary of {}, and the model has {} (model.vocab_size); set model.vocab_size to "
+        "{}, or tokenize the text with the model's own tokenizer",
+        plan.data.path, format_count(corpus.vocab_size), format_count(plan.model.vocab_size), corpus.vocab_size);
 }
 
 }  // namespace plimsoll

@@ -25,6 +25,27 @@ Result<T> named(Result<T> result, const std::string& where) {
     return tl::unexpected(Error{where + ": " + result.error().message, result.error().kind});
 }
 
+/// GPT-2's pair of files, {"token": id} and lines of merges, as a tokenizer.json.
+Json from_vocabulary_and_merges(const Json& vocabulary, std::string_view merges) {
+    Json list = Json::array();
+    for (std::size_t begin = 0; begin < merges.size();) {
+        const std::size_t end = std::min(merges.find('\n', begin), merges.size());
+        std::string line(merges.substr(begin, end - begin));
+        if (line.ends_with('\r')) line.pop_back();
+        if (!line.empty() && !line.starts_with("#version")) list.push_back(std::move(line));
+        begin = end + 1;
+    }
+    Json json = Json::object();
+    json["model"] = {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", std::move(list)}};
+    json["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+    json["decoder"] = {{"type", "ByteLevel"}};
+    constexpr const char* end_of_text = "<|endoftext|>";
+    if (const auto found = vocabulary.find(end_of_text); vocabulary.is_object() && found != vocabulary.end()) {
+        json["added_tokens"] = Json::array({{{"id", *found}, {"content", end_of_text}, {"special", true}}});
+    }
+    return json;
+}
+
 }  // namespace
 
 const std::vector<TokenId>* WordCache::find(std::string_view word) const {
@@ -79,45 +100,22 @@ Result<Tokenizer> Tokenizer::from_json(const Json& json) {
     return out;
 }
 
-Result<Tokenizer> Tokenizer::from_vocabulary_and_merges(const Json& vocabulary, std::string_view merges) {
-    Json list = Json::array();
-    for (std::size_t begin = 0; begin < merges.size();) {
-        const std::size_t end = std::min(merges.find('\n', begin), merges.size());
-        std::string line(merges.substr(begin, end - begin));
-        if (line.ends_with('\r')) line.pop_back();
-        if (!line.empty() && !line.starts_with("#version")) list.push_back(std::move(line));
-        begin = end + 1;
+Result<Json> Tokenizer::read(const std::filesystem::path& path) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) return read_json(path);
+    if (fs::exists(path / "tokenizer.json", ignored)) return read_json(path / "tokenizer.json");
+    if (!fs::exists(path / "vocab.json", ignored) || !fs::exists(path / "merges.txt", ignored)) {
+        return bad_input("the folder {} holds neither tokenizer.json nor vocab.json with merges.txt", path.string());
     }
-    Json json = Json::object();
-    json["model"] = {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", std::move(list)}};
-    json["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
-    json["decoder"] = {{"type", "ByteLevel"}};
-    constexpr const char* end_of_text = "<|endoftext|>";
-    if (const auto found = vocabulary.find(end_of_text); vocabulary.is_object() && found != vocabulary.end()) {
-        json["added_tokens"] = Json::array({{{"id", *found}, {"content", end_of_text}, {"special", true}}});
-    }
-    return from_json(json);
+    PLIMSOLL_TRY(const Json vocabulary, read_json(path / "vocab.json"));
+    PLIMSOLL_TRY(const std::string merges, read_file(path / "merges.txt"));
+    return from_vocabulary_and_merges(vocabulary, merges);
 }
 
 Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    fs::path file = path;
-    if (fs::is_directory(path, ignored)) {
-        file = path / "tokenizer.json";
-        if (!fs::exists(file, ignored) && fs::exists(path / "vocab.json", ignored) &&
-            fs::exists(path / "merges.txt", ignored)) {
-            PLIMSOLL_TRY(const Json vocabulary, read_json(path / "vocab.json"));
-            PLIMSOLL_TRY(const std::string merges, read_file(path / "merges.txt"));
-            return named(from_vocabulary_and_merges(vocabulary, merges), path.string());
-        }
-        if (!fs::exists(file, ignored)) {
-            return bad_input("the folder {} holds neither tokenizer.json nor vocab.json with merges.txt",
-                             path.string());
-        }
-    }
-    PLIMSOLL_TRY(const Json json, read_json(file));
-    return named(from_json(json), file.string());
+    PLIMSOLL_TRY(const Json json, read(path));
+    return named(from_json(json), path.string());
 }
 
 Result<void> Tokenizer::encode_words(std::string_view text, bool first, WordCache& cache,

@@ -37,14 +37,13 @@ private:
 /// Does not change once it is made: threads share it.
 class Tokenizer {
 public:
+    /// As load(), but what the file says: GPT-2's pair in the form of a tokenizer.json.
+    static Result<Json> read(const std::filesystem::path& path);
     /// A tokenizer.json, a folder that holds one, or a folder with GPT-2's vocab.json and merges.txt. Errors name the file
     /// and what in it is not understood. Truncation and padding that the file asks for are not applied.
     static Result<Tokenizer> load(const std::filesystem::path& path);
     /// The contents of a tokenizer.json.
     static Result<Tokenizer> from_json(const Json& json);
-    /// GPT-2's pair of files: {"token": id} and lines of merges.
-    static Result<Tokenizer> from_vocabulary_and_merges(const Json& vocabulary, std::string_view merges);
-
     /// Appends the text's tokens. Bytes that are not UTF-8 count as U+FFFD. `add_special`: with the tokens that the
     /// post-processor puts around a text. An error where an expression of the file fails on the text.
     Result<void> encode(std::string_view text, bool add_special, WordCache& cache, std::vector<TokenId>& ids) const;

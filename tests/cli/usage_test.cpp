@@ -24,7 +24,8 @@ const std::vector<std::vector<std::string>> commands{{},
                                                      {"machine"},
                                                      {"export", "deepspeed"},
                                                      {"import", "hf"},
-                                                     {"supervise"}};
+                                                     {"supervise"},
+                                                     {"tokenize"}};
 
 TEST_F(UsageTest, EveryCommandHasHelpAndVersion) {
     for (const auto& command : commands) {

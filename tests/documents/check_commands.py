@@ -89,6 +89,8 @@ class Pages:
         texts = place / "my" / "texts"
         texts.mkdir(parents=True)
         (texts / "a.txt").write_text("In the beginning was the word. " * 4000)
+        (place / "book.txt").write_text("Sailors load the ship to her line, and no deeper. " * 400)
+        shutil.copy(ROOT / "tests/oracles/tokenizers/llama2.json", place / "tokenizer.json")
         published = (ROOT / "resources/validation/measured-peaks.csv").read_text().splitlines(keepends=True)
         (place / "peaks.csv").write_text("".join(published[:6]))
 
@@ -101,7 +103,7 @@ class Pages:
         shutil.copy(fixtures / "peaks.csv", place)
         written = {word for _, command, _ in commands_of((ROOT / page).read_text())
                    for flag, word in re.findall(r"(-o|--out) (\S+)", command)}
-        for name in ("my-plan.json", "ds.json"):
+        for name in ("my-plan.json", "ds.json", "book.txt", "tokenizer.json"):
             if name not in written:
                 shutil.copy(fixtures / name, place)
         for name in ("my-model", "path/to/model", "path/to/checkpoint"):

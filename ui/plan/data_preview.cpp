@@ -35,7 +35,7 @@ DataFacts readDataFacts(const Data& data, std::uint64_t seed) {
     facts.name = QString::fromStdString(corpus->name);
     facts.bytes = corpus->size;
     facts.documents = static_cast<qint64>(corpus->documents);
-    facts.trainBytes = static_cast<qint64>(corpus->train_size);
+    facts.trainBytes = static_cast<qint64>(corpus->train_size) * corpus->token_width;
     facts.samplesPerEpoch =
         static_cast<qint64>(SampleOrder(corpus->train_size, data.sequence_length, seed).samples_per_epoch());
     facts.beginning = QString::fromStdString(corpus->text);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/data/token_file.h"
+
 namespace plimsoll::engine {
 
 namespace {
@@ -32,7 +34,7 @@ Batch BatchSource::micro_batch(std::uint64_t first_sample, std::int64_t index) c
 }
 
 std::int64_t BatchSource::validation_sequences() const {
-    const std::size_t size = corpus_.text.size() - corpus_.train_size;
+    const std::size_t size = corpus_.tokens() - corpus_.train_size;
     if (size == 0) return 0;
     const std::size_t windows = (size - 1) / static_cast<std::size_t>(sequence_length_);
     return static_cast<std::int64_t>(std::min(windows, most_validation_sequences));
@@ -48,7 +50,7 @@ std::vector<Batch> BatchSource::validation() const {
         offsets.clear();
     };
     for (std::size_t i = rank_; i < count; i += world_size_) {
-        const std::size_t windows = (corpus_.text.size() - corpus_.train_size - 1) / length;
+        const std::size_t windows = (corpus_.tokens() - corpus_.train_size - 1) / length;
         offsets.push_back(corpus_.train_size + i * windows / count * length);
         if (offsets.size() == static_cast<std::size_t>(micro_batch_)) flush();
     }
@@ -63,8 +65,9 @@ Batch BatchSource::at_offsets(const std::vector<std::size_t>& offsets) const {
     torch::Tensor windows = torch::empty({rows, sequence_length_ + 1}, torch::kInt64);
     auto* out = windows.mutable_data_ptr<std::int64_t>();
     for (const std::size_t offset : offsets) {
-        const auto* bytes = reinterpret_cast<const unsigned char*>(corpus_.text.data()) + offset;
-        out = std::copy_n(bytes, sequence_length_ + 1, out);
+        for (std::int64_t i = 0; i <= sequence_length_; ++i) {
+            *out++ = token_at(corpus_.text, corpus_.token_width, offset + static_cast<std::size_t>(i));
+        }
     }
     windows = windows.to(device_);
     return {

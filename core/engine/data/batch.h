@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From corpus bytes to token tensors: which sequences this rank trains and validates on.
+// From the corpus to token tensors: which sequences this rank trains and validates on.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,7 +13,7 @@
 
 namespace plimsoll::engine {
 
-/// Inputs and the bytes that follow them, both [sequences, time] int64.
+/// Inputs and the tokens that follow them, both [sequences, time] int64.
 struct Batch {
     torch::Tensor tokens, targets;
     std::vector<std::uint64_t> samples;  ///< numbers of its sequences in the run; empty in validation

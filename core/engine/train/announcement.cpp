@@ -36,12 +36,13 @@ Result<void> announce(Reporter& reporter, const Plan& plan, const Corpus& corpus
     const std::string adapters =
         adapts(plan) ? fmt::format(" and adapters of {}", format_short(static_cast<double>(adapter_parameters(plan))))
                      : "";
-    const std::string what =
-        fmt::format("{} parameters{} in {} on {} {} ({}), on {} of {}: {} steps of {} tokens.",
-                    format_short(static_cast<double>(parameters)), adapters, precision_words(plan.numerics),
-                    facts.world_size, facts.world_size == 1 ? "rank" : "ranks", facts.device_for_person,
-                    format_bytes(static_cast<Bytes>(corpus.text.size())), corpus.name, plan.training.steps,
-                    format_count(plan.layout.global_batch() * plan.data.sequence_length));
+    const std::string what = fmt::format(
+        "{} parameters{} in {} on {} {} ({}), on {} of {}: {} steps of {} tokens.",
+        format_short(static_cast<double>(parameters)), adapters, precision_words(plan.numerics), facts.world_size,
+        facts.world_size == 1 ? "rank" : "ranks", facts.device_for_person,
+        corpus.token_width == 1 ? format_bytes(static_cast<Bytes>(corpus.text.size()))
+                                : fmt::format("{} tokens", format_count(static_cast<std::int64_t>(corpus.tokens()))),
+        corpus.name, plan.training.steps, format_count(plan.layout.global_batch() * plan.data.sequence_length));
     const StartEvent start{.parameters = parameters,
                            .trained_parameters = trained_parameters(plan),
                            .world_size = facts.world_size,
@@ -49,7 +50,7 @@ Result<void> announce(Reporter& reporter, const Plan& plan, const Corpus& corpus
                            .device = facts.device,
                            .corpus = corpus.name,
                            .corpus_bytes = static_cast<Bytes>(corpus.text.size()),
-                           .train_bytes = static_cast<Bytes>(corpus.train_size),
+                           .train_bytes = static_cast<Bytes>(corpus.train_size) * corpus.token_width,
                            .steps = plan.training.steps,
                            .seed = plan.training.seed,
                            .buckets = static_cast<std::int64_t>(facts.buckets),

@@ -57,10 +57,9 @@ Result<void> Evaluation::sample(std::int64_t updates) {
         return torch::Tensor();
     };
     model_.train(false);
-    const std::string text =
-        generate(logits, plan_.model.vocab_size, prompt, sample_length, sample_temperature,
-                 static_cast<std::uint64_t>(plan_.training.seed),
-                 std::min(plan_.data.sequence_length, plan_.model.max_position), [&] { return ranks_.stop_asked(); });
+    const std::string text = generate(
+        logits, codec_, prompt, sample_length, sample_temperature, static_cast<std::uint64_t>(plan_.training.seed),
+        std::min(plan_.data.sequence_length, plan_.model.max_position), [&] { return ranks_.stop_asked(); });
     model_.train(true);
     if (!failure) return failure;
     return reporter_.tell(updates, EventKind::Sample, text, SampleEvent{prompt, ""}.to_json());

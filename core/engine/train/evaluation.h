@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/engine/data/batch.h"
+#include "core/engine/data/text_codec.h"
 #include "core/engine/parallel/distributed_model.h"
 #include "core/engine/parallel/pipeline_step.h"
 #include "core/engine/ranks/mesh.h"
@@ -20,11 +21,12 @@ namespace plimsoll::engine {
 class Evaluation {
 public:
     /// What it is given has to outlive it.
-    Evaluation(const Plan& plan, const Mesh& mesh, const BatchSource& batches, DistributedModel& model,
+    Evaluation(const Plan& plan, const Mesh& mesh, const BatchSource& batches, TextCodec codec, DistributedModel& model,
                Pipeline& pipeline, RankAgreement& ranks, Reporter& reporter)
         : plan_(plan),
           mesh_(mesh),
           batches_(batches),
+          codec_(std::move(codec)),
           model_(model),
           pipeline_(pipeline),
           ranks_(ranks),
@@ -46,6 +48,7 @@ private:
     const Plan& plan_;
     const Mesh& mesh_;
     const BatchSource& batches_;
+    const TextCodec codec_;
     DistributedModel& model_;
     Pipeline& pipeline_;
     RankAgreement& ranks_;

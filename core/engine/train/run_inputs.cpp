@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/checkpoint/weights_fingerprint.h"
+#include "core/engine/data/text_codec.h"
 #include "core/plan/adapter.h"
 
 namespace plimsoll::engine {
@@ -12,6 +13,8 @@ namespace {
 
 Result<RunInputs> own_inputs(const Result<Corpus>& corpus, const Plan& plan) {
     if (!corpus) return tl::unexpected(corpus.error());
+    PLIMSOLL_CHECK(require_vocabulary(*corpus, plan));
+    if (auto codec = TextCodec::of(*corpus, plan.model.vocab_size); !codec) return tl::unexpected(codec.error());
     RunInputs inputs{fingerprint_of(*corpus, plan), 0};
     if (adapts(plan) && !plan.model.weights.empty()) {
         PLIMSOLL_TRY(inputs.weights, weights_fingerprint(plan.model.weights));

@@ -8,8 +8,8 @@
 
 namespace plimsoll::engine {
 
-TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
-                     const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator,
+TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const TextCodec& codec,
+                     const Mesh& mesh, const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator,
                      torch::Device device, const RunInputs& inputs)
     : plan_(plan),
       corpus_(corpus),
@@ -27,7 +27,7 @@ TrainLoop::TrainLoop(const Plan& plan, const TrainerOptions& options, const Corp
                 [this](const StepRecord& step) {
                     return find_bad_numbers(plan_, model_, pipeline_, batches_, step.samples, step.loss);
                 }),
-      evaluation_(plan, mesh, batches_, model_, pipeline_, ranks_, reporter_),
+      evaluation_(plan, mesh, batches_, codec, model_, pipeline_, ranks_, reporter_),
       noise_(plan),
       range_test_(plan),
       stepper_({.plan = plan,

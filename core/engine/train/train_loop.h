@@ -26,9 +26,9 @@ namespace plimsoll::engine {
 class TrainLoop {
 public:
     /// What it works with has to outlive it. `accelerator` is null on CPUs.
-    TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const Mesh& mesh,
-              const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator, torch::Device device,
-              const RunInputs& inputs);
+    TrainLoop(const Plan& plan, const TrainerOptions& options, const Corpus& corpus, const TextCodec& codec,
+              const Mesh& mesh, const PipelineSchedule& schedule, Recorder& recorder, Accelerator* accelerator,
+              torch::Device device, const RunInputs& inputs);
 
     /// Same weights everywhere, then the newest checkpoint that rank 0 finds, if there is one.
     Result<void> restore();

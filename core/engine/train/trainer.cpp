@@ -78,8 +78,9 @@ Result<TrainOutcome> train_plan(const Plan& plan, const RankInfo& info, const Tr
     std::unique_ptr<TrainLoop> loop;
     auto outcome = [&]() -> Result<TrainOutcome> {
         try {
-            loop = std::make_unique<TrainLoop>(plan, options, *corpus, **mesh, schedule, recorder, accelerator, device,
-                                               *inputs);
+            PLIMSOLL_TRY(const auto codec, TextCodec::of(*corpus, plan.model.vocab_size));
+            loop = std::make_unique<TrainLoop>(plan, options, *corpus, codec, **mesh, schedule, recorder, accelerator,
+                                               device, *inputs);
             PLIMSOLL_CHECK(loop->restore());
             return loop->run();
         } catch (const std::exception& error) {

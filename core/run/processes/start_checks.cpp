@@ -68,10 +68,10 @@ std::vector<std::string> text_warnings(const Plan& plan) {
     const std::int64_t batch = plan.layout.global_batch();
     if (sequences < batch) {
         warnings.push_back(fmt::format(
-            "the text is shorter than a batch: it holds {} of {} bytes and a global batch takes {}, so each is in every "
+            "the text is shorter than a batch: it holds {} of {} {} and a global batch takes {}, so each is in every "
             "batch {:.3g} times; give a longer text, or lower data.sequence_length or the global batch",
             sequences == 1 ? "1 sequence" : fmt::format("{} sequences", format_count(sequences)),
-            format_count(plan.data.sequence_length), format_count(batch),
+            format_count(plan.data.sequence_length), text->token_width == 1 ? "bytes" : "tokens", format_count(batch),
             static_cast<double>(batch) / static_cast<double>(sequences)));
     }
     const bool validates = plan.training.validate_every > 0 && plan.data.validation_fraction > 0;
@@ -156,7 +156,8 @@ Result<void> check_start(const Plan& plan, const fs::path& place) {
     if (plan.layout.pp > 1) {
         PLIMSOLL_CHECK(plan_schedule(plan));
     }
-    PLIMSOLL_CHECK(load_corpus(plan.data));
+    PLIMSOLL_TRY(const auto corpus, load_corpus(plan.data));
+    PLIMSOLL_CHECK(require_vocabulary(corpus, plan));
 
     const Bytes needed = checkpoint_room(plan, place);
     fs::path there = fs::absolute(place);

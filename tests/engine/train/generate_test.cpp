@@ -39,8 +39,9 @@ private:
 
 std::string generate(Alphabet& model, const std::string& prompt, std::int64_t length, double temperature,
                      std::uint64_t seed, std::int64_t max_context, const std::atomic<bool>* stop = nullptr) {
-    return engine::generate([&](const Tensor& tokens) { return model.behind(tokens); }, model.vocab_size(), prompt,
-                            length, temperature, seed, max_context, [&] { return stop != nullptr && stop->load(); });
+    return engine::generate([&](const Tensor& tokens) { return model.behind(tokens); },
+                            TextCodec::bytes(model.vocab_size()), prompt, length, temperature, seed, max_context,
+                            [&] { return stop != nullptr && stop->load(); });
 }
 
 Plan byte_plan(std::int64_t vocab_size = 256) {
@@ -155,26 +156,9 @@ TEST(Generate, WritesWhatAModelLearned) {
         }
         model->eval();
         const auto logits = [&](const Tensor& seen) { return model->forward(seen)[0][seen.size(1) - 1]; };
-        EXPECT_EQ(engine::generate(logits, 256, "the q", 14, 0, 1, 20), "the quick brown fox") << preset;
+        EXPECT_EQ(engine::generate(logits, TextCodec::bytes(256), "the q", 14, 0, 1, 20), "the quick brown fox")
+            << preset;
     }
-}
-
-TEST(Utf8, GoodTextStaysAndBadBytesBecomeReplacementCharacters) {
-    const std::string good = "plain ü € 𝄞 \xEF\xBF\xBF";
-    EXPECT_EQ(repaired_utf8(good), good);
-    const std::string r = "\xEF\xBF\xBD";
-    EXPECT_EQ(repaired_utf8("a\xFFz"), "a" + r + "z");
-    EXPECT_EQ(repaired_utf8("\x80\xBF"), r + r);
-    EXPECT_EQ(repaired_utf8("\xC0\xAF"), r + r);                  // overlong
-    EXPECT_EQ(repaired_utf8("\xED\xA0\x80"), r + r + r);          // a surrogate
-    EXPECT_EQ(repaired_utf8("\xF4\x90\x80\x80"), r + r + r + r);  // beyond U+10FFFF
-    EXPECT_EQ(repaired_utf8("\xE2\x82"), r);                      // cut short at the end
-    EXPECT_EQ(repaired_utf8("\xE2\x82z"), r + "z");
-    // Unicode 15, table 3-11.
-    EXPECT_EQ(repaired_utf8("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"), r + r + r + r + "A");
-    std::string every;
-    for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
-    EXPECT_TRUE(valid_utf8(repaired_utf8(every)));
 }
 
 }  // namespace
