@@ -93,6 +93,7 @@ int main(int argc, char** argv) try {
     cli::add_import(app, work);
     cli::add_lint(app, work);
     cli::add_tokenize(app, work);
+    cli::add_architecture(app, work);
     cli::add_validate(app, work);
     cli::add_bench(app, work);
     cli::add_lessons(app, work);

@@ -25,7 +25,8 @@ const std::vector<std::vector<std::string>> commands{{},
                                                      {"export", "deepspeed"},
                                                      {"import", "hf"},
                                                      {"supervise"},
-                                                     {"tokenize"}};
+                                                     {"tokenize"},
+                                                     {"architecture"}};
 
 TEST_F(UsageTest, EveryCommandHasHelpAndVersion) {
     for (const auto& command : commands) {

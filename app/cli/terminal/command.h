@@ -22,6 +22,7 @@ inline CLI::App* add_command(CLI::App& parent, const std::string& name, const st
     return command;
 }
 
+void add_architecture(CLI::App& app, Work& work);
 void add_estimate(CLI::App& app, Work& work);
 void add_dry_run(CLI::App& app, Work& work);
 void add_pipeline(CLI::App& app, Work& work);

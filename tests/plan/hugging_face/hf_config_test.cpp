@@ -157,7 +157,8 @@ TEST(HfConfig, WrongTypesNameTheKey) {
 
 TEST(HfConfig, AnUnknownTypeListsThoseThatAreKnown) {
     EXPECT_EQ(error_of(R"({"model_type": "qwen3"})"),
-              "config.json: model_type is \"qwen3\"; allowed: gpt2, llama, mistral, mixtral, qwen2");
+              "config.json: model_type is \"qwen3\"; allowed: gpt2, llama, mistral, mixtral, qwen2 "
+              "(plimsoll architecture counts more families)");
     EXPECT_THAT(error_of(R"({"model_type": 5})"), HasSubstr("model_type is 5; allowed: gpt2"));
     EXPECT_THAT(error_of("{}"), HasSubstr("does not say its model_type"));
     EXPECT_THAT(error_of("[]"), HasSubstr("is an object"));
