@@ -43,7 +43,7 @@ std::vector<Enum> all_of(const Names& names, const Known& known, std::string_vie
     return all;
 }
 
-/// Clusters from tuples of GPU name, GPUs a node and nodes.
+/// Clusters from tuples of GPU name, GPUs per node and nodes.
 std::vector<Cluster> further(const std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>& more,
                              const Cluster& like) {
     std::vector<Cluster> all;
@@ -197,7 +197,7 @@ void add_search(py::module_& module) {
     module.def(
         "search", &search,
         "The best layouts of the plan's model on its cluster. An empty list means every value that is possible. "
-        "`objective`: time, memory, cost or fewest-gpus; `more`: further GPUs as (name, GPUs a node, nodes); "
+        "`objective`: time, memory, cost or fewest-gpus; `more`: further GPUs as (name, GPUs per node, nodes); "
         "`framework`: whose memory and limits decide what fits, as in estimate(); `fit_probability`: least chance that a "
         "layout does not run out of memory, 0: its estimate alone counts; `host_gib`: RAM of a machine for what is "
         "offloaded, 0: no limit; `headroom`: share of memory to keep free. BadInput for a plan that is impossible "

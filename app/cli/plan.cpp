@@ -33,7 +33,7 @@ struct SearchArguments {
     std::string output;
 };
 
-/// "A100 SXM4 80GB:8" or "A100 SXM4 80GB:8x4": GPUs a node x nodes.
+/// "A100 SXM4 80GB:8" or "A100 SXM4 80GB:8x4": GPUs per node x nodes.
 Result<Cluster> cluster_of(const std::string& text, const Cluster& like) {
     const auto colon = text.rfind(':');
     if (colon == std::string::npos)

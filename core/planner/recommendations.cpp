@@ -91,12 +91,12 @@ std::vector<Recommendation> recommendations(const PlanRequest& request, const Pl
         const bool inside = best.layout.tp <= best.cluster.gpus_per_node;
         if (best.layout.tp > 1 || !inside)
             all.push_back({"tensor parallelism within a node", "Narayanan 2021, takeaway 1", inside,
-                           inside ? fmt::format("tp {} of {} GPUs a node", best.layout.tp, best.cluster.gpus_per_node)
+                           inside ? fmt::format("tp {} of {} GPUs per node", best.layout.tp, best.cluster.gpus_per_node)
                                   : fmt::format("tp {} spans nodes of {} GPUs: no smaller one fits or is faster",
                                                 best.layout.tp, best.cluster.gpus_per_node)});
         if (best.layout.pp > 1) {
             const bool enough = best.layout.accumulation >= 4 * best.layout.pp;
-            all.push_back({"four micro-batches a pipeline stage or more", "GPipe (Huang 2019), section 2.3", enough,
+            all.push_back({"four micro-batches per pipeline stage or more", "GPipe (Huang 2019), section 2.3", enough,
                            fmt::format("{} micro-batches over {} stages", best.layout.accumulation, best.layout.pp)});
         }
     }

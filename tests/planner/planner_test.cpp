@@ -393,7 +393,10 @@ TEST(Planner, RulesOfTheGuideStandBesideIt) {
     auto volta = request_for("gpt2-xl", 8, 16, "V100 SXM2 32GB");
     volta.plan.numerics.dtype = Dtype::Fp16;
     EXPECT_TRUE(of(rules(volta), "bf16").holds);
-    EXPECT_FALSE(of(rules(request_for("llama-2-70b", 64, 128)), "ZeRO-3").why.empty());
+    const auto seventy = rules(request_for("llama-2-70b", 64, 128));
+    EXPECT_FALSE(of(seventy, "ZeRO-3").why.empty());
+    EXPECT_NE(of(seventy, "within a node").why.find("of 8 GPUs per node"), std::string::npos)
+        << of(seventy, "within a node").why;
 }
 
 TEST(Planner, BadRequestsAreRefusedInASentence) {

@@ -29,6 +29,7 @@ BANNED = {
     "fresh weights by the seed": "random initialization",
     "experts a token": "Experts per token (top-k)",
     "gpus a node": "GPUs per node",
+    "rounds otherwise": "changes numerics",
     "0: catalogue": "0 = default",
     "link between nodes": "Inter-node bandwidth",
     "gb/s both ways": "bidirectional",
@@ -77,7 +78,7 @@ BANNED = {
 }
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 # Texts of these folders are read by people; names of tests and comments are not.
-FOLDERS = ("ui/", "app/", "docs/", "README.md", "python/plimsoll/")
+FOLDERS = ("ui/", "app/", "core/planner/", "core/remedies/", "docs/", "README.md", "python/plimsoll/")
 SKIPPED = ("docs/plan.md", "docs/plan.schema.json")  # generated from the core's help lines
 
 

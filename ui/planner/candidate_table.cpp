@@ -198,8 +198,8 @@ QVariant CandidateTable::headerData(int section, Qt::Orientation orientation, in
         tr("Memory of the most loaded GPU, beside its usable memory"),
         tr("Chance to run out of memory under the framework of the search"),
         tr("Host memory of a machine for what is offloaded"),
-        tr("Tokens a second over all GPUs"),
-        tr("Price of a million tokens"),
+        tr("Tokens per second over all GPUs"),
+        tr("Price per million tokens"),
         tr("Model FLOPs utilization: FLOPs of the model beside the peak of all GPUs"),
         tr("Share of the step that the pipeline idles")};
     if (section < 0 || section >= ColumnCount) return {};
@@ -216,7 +216,7 @@ QVariant CandidateTable::headerData(int section, Qt::Orientation orientation, in
 
 void CandidateTable::writeTable(const std::vector<int>& rows, TableText& table) const {
     table.addRow({tr("rank"), tr("layout"), tr("GPUs"), tr("step, s"), tr("tokens/s"), tr("MFU"), tr("peak, bytes"),
-                  tr("bubble"), tr("price a million tokens"), tr("on the Pareto front"), tr("out-of-memory risk"),
+                  tr("bubble"), tr("price per million tokens"), tr("on the Pareto front"), tr("out-of-memory risk"),
                   tr("host memory per machine, bytes")});
     for (const int at : rows) {
         const CandidateRow& row = rows_[static_cast<std::size_t>(at)];

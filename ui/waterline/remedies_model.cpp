@@ -76,7 +76,7 @@ QList<TextRow> remedyRows(const Remedies& remedies) {
         if (remedy.host > 0) then += RemediesModel::tr(" · +%1 host").arg(bytesText(remedy.host));
         if (!remedy.exact)
             then += remedy.adapters ? RemediesModel::tr(" · trains adapters alone")
-                                    : RemediesModel::tr(" · rounds otherwise");
+                                    : RemediesModel::tr(" · changes numerics");
         row.cells = {qt(remedy.name), bytesText(remedy.saves), stepTimeText(remedy.slowdown), then,
                      RemediesModel::tr("Apply")};
         QStringList settings;

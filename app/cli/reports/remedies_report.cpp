@@ -20,8 +20,8 @@ std::string time_words(double slowdown) {
 std::string row(const Remedy& remedy) {
     std::string then = remedy.fits ? coloured(fmt::format("fits: {}", format_bytes(remedy.total)), 35)
                                    : fmt::format("{} needed", format_bytes(remedy.total));
-    if (remedy.host > 0) then += fmt::format(", {} more host memory a rank", format_bytes(remedy.host));
-    if (!remedy.exact) then += remedy.adapters ? ", trains adapters alone" : ", rounds otherwise";
+    if (remedy.host > 0) then += fmt::format(", {} more host memory per rank", format_bytes(remedy.host));
+    if (!remedy.exact) then += remedy.adapters ? ", trains adapters alone" : ", changes numerics";
     return fmt::format("  {} {} {}   {}\n", fitted(remedy.name, name_width),
                        fitted(format_bytes(remedy.saves), 10, true), fitted(time_words(remedy.slowdown), 9, true),
                        then);
@@ -46,7 +46,7 @@ std::string remedies_report(const Remedies& remedies, const MemoryEstimate& esti
         out += fmt::format("\n{}\n  {}\n", bold("The cheapest that makes it fit"), wrapped(set.name, width - 2, 2));
         out += fmt::format("  saves {}, step time {}, then {} of {}{}\n", format_bytes(set.saves),
                            time_words(set.slowdown), format_bytes(set.total), format_bytes(estimate.usable),
-                           set.host > 0 ? fmt::format(", {} more host memory a rank", format_bytes(set.host)) : "");
+                           set.host > 0 ? fmt::format(", {} more host memory per rank", format_bytes(set.host)) : "");
         out += "  " + wrapped(call, width - 2, 4) + "\n";
     } else if (!estimate.fits()) {
         out +=

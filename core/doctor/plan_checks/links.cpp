@@ -124,7 +124,7 @@ void check_nodes(const PlanFacts& facts, Sheet& sheet) {
     const bool tensor_out = cluster.gpus_per_node % l.tp != 0;
     const bool context_out = cluster.gpus_per_node % (l.tp * l.cp) != 0;
     if (!tensor_out && (l.cp == 1 || !context_out))
-        return sheet.fine("nodes", fmt::format("tp {} x cp {} of {} GPUs a node", l.tp, l.cp, cluster.gpus_per_node));
+        return sheet.fine("nodes", fmt::format("tp {} x cp {} of {} GPUs per node", l.tp, l.cp, cluster.gpus_per_node));
     Finding finding{tensor_out ? "tensor-parallel-across-nodes" : "context-parallel-across-nodes",
                     tensor_out ? Severity::Warning : Severity::Advice,
                     "nodes",
