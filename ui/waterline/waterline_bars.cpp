@@ -63,9 +63,11 @@ double WaterlineBarsView::xOf(Bytes bytes) const {
     return most > 0 ? left + room * static_cast<double>(bytes) / static_cast<double>(most) : left;
 }
 
+double WaterlineBarsView::lineLabelHeight() const { return QFontMetricsF(uiFont(-0.75)).height(); }
+
 QRectF WaterlineBarsView::rowRect(std::size_t bar) const {
     const auto count = static_cast<double>(std::max<std::size_t>(bars_.bars.size(), 1));
-    const double pitch = std::min(rowPitch, (height() - legendHeight() - 4) / count);
+    const double pitch = std::min(rowPitch, (height() - legendHeight() - lineLabelHeight() - 5) / count);
     const double barHeight = std::min(rowHeight, pitch - 4);
     return {0, 4 + pitch * static_cast<double>(bar), static_cast<double>(width()), barHeight};
 }

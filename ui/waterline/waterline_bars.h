@@ -21,6 +21,8 @@ public:
     QRectF segment(std::size_t bar, std::size_t category) const;
     /// The position of the red line.
     double lineX() const { return xOf(usable_); }
+    /// The text under the red line, between the last bar and the legend, whatever the number of bars.
+    QRectF lineLabel() const;
 
     void writeTable(TableText& table) const override;
 
@@ -46,6 +48,8 @@ private:
     /// Wraps the names into as many rows as the width requires.
     void flowLegend();
     double legendHeight() const;
+    double lineLabelHeight() const;
+    QString lineText() const;
     bool segmentAt(const QPointF& at, std::size_t& bar, std::size_t& category) const;
     void showDetails(std::size_t bar, std::size_t category, const QPoint& globalAt);
     void select(std::size_t bar, std::size_t category);

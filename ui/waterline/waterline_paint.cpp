@@ -86,19 +86,21 @@ void WaterlineBarsView::paintLegend(QPainter& painter) const {
         painter.drawText(QRectF(x, y - legendRow / 2, width() - x, legendRow), Qt::AlignRight | Qt::AlignVCenter, more);
 }
 
+QString WaterlineBarsView::lineText() const { return tr("%1 usable").arg(bytesText(usable_)); }
+
+QRectF WaterlineBarsView::lineLabel() const {
+    const double width = QFontMetricsF(uiFont(-0.75)).horizontalAdvance(lineText());
+    const double bottom = rowRect(bars_.bars.empty() ? 0 : bars_.bars.size() - 1).bottom() + 4;
+    return {std::min(std::round(lineX()) - width / 2, this->width() - width), bottom, width, lineLabelHeight()};
+}
+
 void WaterlineBarsView::paintLine(QPainter& painter) const {
     const Theme& theme = Theme::of(palette());
-    const double x = std::round(lineX());
-    const double bottom = rowRect(bars_.bars.size() - 1).bottom() + 4;
-    painter.fillRect(QRectF(x - 1, 0, 2, bottom), theme.water);
-    // The text goes under the line where the bars leave room for it.
+    const QRectF label = lineLabel();
+    painter.fillRect(QRectF(std::round(lineX()) - 1, 0, 2, label.top()), theme.water);
     painter.setFont(uiFont(-0.75));
-    const QFontMetricsF metrics(painter.font());
-    if (height() - legendHeight() - bottom < metrics.height()) return;
-    const QString label = tr("%1 usable").arg(bytesText(usable_));
-    const double half = metrics.horizontalAdvance(label) / 2;
     painter.setPen(theme.water);
-    painter.drawText(QPointF(std::min(x - half, width() - 2 * half), bottom + metrics.ascent()), label);
+    painter.drawText(QPointF(label.left(), label.top() + QFontMetricsF(painter.font()).ascent()), lineText());
 }
 
 void WaterlineBarsView::paintEvent(QPaintEvent*) {

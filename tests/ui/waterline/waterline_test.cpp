@@ -11,6 +11,7 @@
 #include "core/frameworks/estimate_under.h"
 #include "ui/common/value_format.h"
 #include "ui/plan/plan_model.h"
+#include "ui/waterline/remedies_model.h"
 #include "ui/widgets/combo_box.h"
 #include "ui/widgets/theme.h"
 
@@ -147,6 +148,25 @@ TEST(WaterlineView, SegmentsAreAsWideAsTheirBytesAndTheLineIsDrawnRed) {
     EXPECT_EQ(image.pixelColor(static_cast<int>(std::lround(view.lineX())), 1), theme.water);
 }
 
+TEST(WaterlineView, FourStagesLeaveRoomForTheTextUnderTheLine) {
+    for (const int width : {580, 900}) {
+        WaterlineBarsView view;
+        view.resize(width, view.sizeHint().height());
+        view.setBars(waterlineBars(estimateOf({30 * GiB, 20 * GiB, 15 * GiB, 5 * GiB}, 80 * GiB), 4), 80 * GiB);
+        ASSERT_EQ(view.bars().size(), 4U);
+        const QRectF label = view.lineLabel();
+        EXPECT_GE(label.top(), view.segment(3, 0).bottom());
+        const QImage image = view.grab().toImage();
+        const QColor water = Theme::of(view.palette()).water;
+        int drawn = 0;
+        for (int y = static_cast<int>(label.top()) + 1; y < static_cast<int>(label.bottom()); ++y)
+            for (int x = static_cast<int>(label.left()); x < static_cast<int>(label.right()); ++x)
+                if (image.pixelColor(x, y) == water) ++drawn;
+        EXPECT_GT(drawn, 20) << "at " << width << " px: \"80 GiB usable\" in the line's red";
+        EXPECT_GE(view.segment(0, 0).height(), 9) << "the bars stay bars";
+    }
+}
+
 TEST(WaterlineView, TheArrowKeysReadEachPart) {
     PlanModel model;
     WaterlineBarsView view;
@@ -157,6 +177,19 @@ TEST(WaterlineView, TheArrowKeysReadEachPart) {
         << view.accessibleDescription().toStdString();
     QTest::keyClick(&view, Qt::Key_Left);
     EXPECT_TRUE(view.accessibleDescription().contains(QStringLiteral("Parameters")));
+}
+
+TEST(RemedyRows, AChangeThatIsNotExactSaysThatItChangesNumerics) {
+    Remedies found;
+    found.changes.resize(3);
+    found.changes[0].exact = true;
+    found.changes[1].exact = false;
+    found.changes[2].exact = false;
+    found.changes[2].adapters = true;
+    const QList<TextRow> rows = remedyRows(found);
+    EXPECT_FALSE(rows[0].cells[3].contains(QStringLiteral("numerics")));
+    EXPECT_TRUE(rows[1].cells[3].endsWith(QStringLiteral(" · changes numerics"))) << rows[1].cells[3].toStdString();
+    EXPECT_TRUE(rows[2].cells[3].endsWith(QStringLiteral("adapters alone"))) << rows[2].cells[3].toStdString();
 }
 
 TEST(WaterlineView, APlanNearTheLineIsNotCalledFitting) {
