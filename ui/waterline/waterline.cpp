@@ -107,6 +107,12 @@ void Waterline::showRun(const QString& name, const std::optional<Plan>& plan) {
     refresh();
 }
 
+void Waterline::setShort(bool isShort) {
+    if (isShort == short_) return;
+    short_ = isShort;
+    refresh();
+}
+
 void Waterline::showProblem() {
     const QList<FieldProblem> problems = model_->problems();
     setTone("bad");
@@ -130,6 +136,7 @@ void Waterline::refresh() {
                           static_cast<QWidget*>(notes_), static_cast<QWidget*>(frameworks_)})
         part->setVisible(good);
     show_->setVisible(false);
+    headline_->setToolTip({});
     if (!good && run_) {
         setTone("");
         headline_->setText(tr("%1: no estimate").arg(run_->name));
@@ -165,6 +172,8 @@ void Waterline::refresh() {
     figures_->setVisible(!figures_->text().isEmpty());
     figures_->setToolTip(numbers.step ? stepDetails(*numbers.step) : plainTip(numbers.stepProblem));
     states_->setText(QStringLiteral("%1 · %2").arg(sizesOf(numbers, plan), statesOf(*numbers.memory, plan)));
+    states_->setVisible(!short_);
+    headline_->setToolTip(short_ ? plainTip(states_->text()) : QString());
 }
 
 }  // namespace plimsoll::ui

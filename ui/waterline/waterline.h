@@ -25,6 +25,9 @@ public:
     /// open plan's.
     void showRun(const QString& name, const std::optional<Plan>& plan);
 
+    /// In a low window the sizes of the model move from a line of their own to the tooltip of the verdict.
+    void setShort(bool isShort);
+
     WaterlineBarsView* bars() const { return bars_; }
     QString headline() const { return headline_->text(); }
     QString detail() const { return detail_->text(); }
@@ -62,6 +65,7 @@ private:
     QPushButton* show_;
     ComboBox* frameworks_;
     QString problem_key_;
+    bool short_ = false;
     struct Shown {
         QString name;
         Plan plan;

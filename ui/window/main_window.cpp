@@ -233,6 +233,12 @@ void MainWindow::updateTitle() {
     setWindowModified(!plan_.path().isEmpty() && plan_.isModified());
 }
 
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    constexpr int low = 720;
+    if (waterline_) waterline_->setShort(height() < low);
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
     // Closing is not stopping: the person is told before the window goes, and the run continues.
     if (isUnderWay(*run_) && !closing_ && CloseDialog::wanted() && !qApp->isSavingSession()) {
