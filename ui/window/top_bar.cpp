@@ -6,9 +6,9 @@
 #include <QPushButton>
 #include <QToolButton>
 
-#include "ui/common/escaped_text.h"
 #include "ui/plan/plan_model.h"
 #include "ui/run/run_controls.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/plain_label.h"
 #include "ui/widgets/search_field.h"
 #include "ui/widgets/theme.h"
@@ -19,7 +19,7 @@ TopBar::TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* pa
     : QWidget(parent),
       model_(model),
       controls_(controls),
-      summary_(new PlainLabel(this)),
+      summary_(new ElidedLabel(this)),
       search_(new SearchField(this)) {
     setObjectName(QStringLiteral("TopBar"));
     setAttribute(Qt::WA_StyledBackground);
@@ -27,8 +27,6 @@ TopBar::TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* pa
     auto* name = new PlainLabel(QStringLiteral("Plimsoll"), this);
     name->setFont(uiFont(1, true));
     summary_->setProperty("tone", "muted");
-    summary_->setTextFormat(Qt::PlainText);
-    summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     auto* more = new QToolButton(this);
     more->setText(QStringLiteral("☰"));
     more->setProperty("quiet", true);
@@ -84,8 +82,10 @@ void TopBar::refresh() {
     QString text = planSummary(model_->plan());
     if (!file.isEmpty()) text += QStringLiteral(" · ") + file + (model_->isModified() ? tr(", not saved") : QString());
     summary_->setText(text);
-    summary_->setToolTip(model_->path().isEmpty() ? tr("Not saved to a file yet; the draft is kept by itself")
-                                                  : plainTip(model_->path()));
+    // The label is cut where the window is narrow: its tooltip holds the whole of it.
+    const QString place =
+        model_->path().isEmpty() ? tr("Not saved to a file yet; the draft is kept by itself") : model_->path();
+    summary_->setToolTip(QStringLiteral("%1<br>%2").arg(text.toHtmlEscaped(), place.toHtmlEscaped()));
 }
 
 }  // namespace plimsoll::ui

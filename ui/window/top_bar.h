@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QWidget>
 
 class QAction;
@@ -12,6 +11,7 @@ class QPushButton;
 
 namespace plimsoll::ui {
 
+class ElidedLabel;
 class PlanModel;
 class RunControls;
 class SearchField;
@@ -22,6 +22,8 @@ public:
     TopBar(PlanModel* model, RunControls* controls, QMenu* menu, QWidget* parent = nullptr);
 
     SearchField* search() const { return search_; }
+    /// The plan in a line: cut with an ellipsis where there is no room, whole in the tooltip.
+    ElidedLabel* summary() const { return summary_; }
     /// A button that does what the action does.
     void addButton(QAction* action, const QString& text);
 
@@ -30,7 +32,7 @@ private:
 
     PlanModel* model_;
     RunControls* controls_;
-    QLabel* summary_;
+    ElidedLabel* summary_;
     SearchField* search_;
     QHBoxLayout* buttons_;
     QWidget* last_;  ///< where Tab stands before the next button
