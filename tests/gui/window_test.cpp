@@ -10,9 +10,12 @@
 #include "tests/support/gui_fixture.h"
 #include "ui/plan/data_page.h"
 #include "ui/plan/model_page.h"
+#include "ui/waterline/waterline.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/search_field.h"
 #include "ui/window/close_dialog.h"
 #include "ui/window/help_dialog.h"
+#include "ui/window/start_page.h"
 #include "ui/window/top_bar.h"
 
 namespace plimsoll::ui {
@@ -133,6 +136,42 @@ TEST_F(GuiTest, ASmallWindowFoldsItsPagesAndCutsNoName) {
     window_->resize(1440, 900);
     QTest::qWait(50);
     EXPECT_FALSE(presets->isColumnHidden(4)) << "hidden at 1024: " << hidden;
+}
+
+TEST_F(GuiTest, TwoClicksFromTheFirstWindowSayThatLlama7bFitsOnFourA100) {
+    ASSERT_EQ(window_->page(), PageId::Start);
+    QTest::mouseClick(the<StartPage>()->fitButton(), Qt::LeftButton);
+    ASSERT_EQ(window_->page(), PageId::Model);
+    choose(the<ModelPage>()->presets(), "llama-7b");
+    EXPECT_EQ(plan().cluster.gpu, "A100 SXM4 80GB");
+    EXPECT_EQ(plan().cluster.gpus_per_node * plan().cluster.nodes, 4);
+    EXPECT_TRUE(window_->waterline()->isVisible());
+    EXPECT_TRUE(window_->waterline()->headline().startsWith(QStringLiteral("Fits: ")))
+        << window_->waterline()->headline().toStdString();
+}
+
+TEST_F(GuiTest, InALowWindowTheWaterlineLeavesThePageItsRoom) {
+    openPlan(QStringLiteral("llama-7b-4xa100"));
+    window_->showPage(PageId::Layout);
+    window_->resize(1024, 640);
+    QTest::qWait(50);
+    const Waterline* waterline = window_->waterline();
+    EXPECT_LE(waterline->height(), 640 * 22 / 100) << "a fifth of the window, not a quarter";
+    const auto* headline = waterline->findChildren<QLabel*>().value(0);
+    ASSERT_NE(headline, nullptr);
+    EXPECT_TRUE(headline->toolTip().contains(QStringLiteral("6,738,415,616"))) << "the sizes are a hover away";
+    EXPECT_FALSE(waterline->detail().isEmpty());
+    window_->resize(1440, 900);
+    QTest::qWait(50);
+    EXPECT_TRUE(headline->toolTip().isEmpty());
+}
+
+TEST_F(GuiTest, ThePlansLineAtTheTopIsWholeInItsTooltip) {
+    openPlan(QStringLiteral("llama-7b-4xa100"));
+    window_->resize(1024, 640);
+    const ElidedLabel* summary = window_->topBar()->summary();
+    EXPECT_TRUE(summary->text().contains(QStringLiteral("A100 SXM4 80GB")));
+    EXPECT_TRUE(summary->toolTip().startsWith(summary->text().toHtmlEscaped())) << summary->toolTip().toStdString();
 }
 
 TEST_F(GuiTest, TheSearchTurnsTheQuestionBeforeClosingOffAndOn) {
