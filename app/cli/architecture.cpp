@@ -34,7 +34,7 @@ std::string words_of(const LayerKind& kind, const Architecture& a) {
     if (!kind.position.empty() && kind.position != "none") parts.push_back(kind.position + " positions");
     if (kind.position == "none" && kind.attention.find("state") == std::string::npos && kind.attention != "none")
         parts.push_back("no positions");
-    if (!kind.qk_norm.empty()) parts.push_back("norms on q and k " + kind.qk_norm);
+    if (!kind.qk_norm.empty()) parts.push_back("QK-norm " + kind.qk_norm);
     if (kind.mlp == "routed" && a.experts) {
         std::string text =
             fmt::format("{} experts, {} per token", format_count(*a.experts), a.experts_per_token.value_or(0));

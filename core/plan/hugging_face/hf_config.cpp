@@ -142,7 +142,8 @@ Result<Defaults> defaults_of(const Json& json, const std::string& what) {
             if (*type == std::string(entry.model_type)) return entry;
         }
         const std::string hint = type->is_string() ? family_hint(type->get<std::string>(), known) : "";
-        return bad_input("{}: model_type is {}; allowed: {}{} (plimsoll architecture counts more families)", what, shown(*type), fmt::join(known, ", "), hint);
+        return bad_input("{}: model_type is {}; allowed: {}{} (plimsoll architecture counts more families)", what,
+                         shown(*type), fmt::join(known, ", "), hint);
     }
     const auto architectures = json.find("architectures");
     if (architectures != json.end() && architectures->is_array() && !architectures->empty()) {
