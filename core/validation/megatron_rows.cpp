@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "core/base/json.h"
+#include "core/base/units.h"
 #include "core/plan/presets.h"
 #include "core/validation/peak_row.h"
 
@@ -32,15 +34,18 @@ public:
     }
     bool has_extra(std::string_view flag) const { return table_.at(row_, "extra").find(flag) != std::string::npos; }
 
-    /// A positive whole number, or `otherwise` where the flag is not given. The first bad one is kept as an error.
-    std::int64_t number(const std::string& flag, std::int64_t otherwise) {
+    /// A positive whole number up to `most`, or `otherwise` where the flag is not given. The first bad one is kept as an
+    /// error.
+    std::int64_t number(const std::string& flag, std::int64_t otherwise, std::int64_t most = 1'000'000'000'000) {
         const auto value = text(flag);
         if (value.empty()) return otherwise;
         std::int64_t result = 0;
         const auto* end = value.data() + value.size();
         const auto parsed = std::from_chars(value.data(), end, result);
-        if (parsed.ec != std::errc() || parsed.ptr != end || result < 0 || result > 1'000'000'000'000) {
-            if (error_.empty()) error_ = fmt::format("{} is \"{}\"; it must be a whole number", flag, value);
+        if (parsed.ec != std::errc() || parsed.ptr != end || result < 0 || result > most) {
+            if (error_.empty())
+                error_ =
+                    fmt::format("{} is \"{}\"; it must be a whole number up to {}", flag, value, format_count(most));
             return otherwise;
         }
         return result;
@@ -50,6 +55,8 @@ public:
         if (value.empty()) return otherwise;
         return std::strtod(value.c_str(), nullptr);
     }
+    /// The ranks of one direction of the layout: products of three and four of them are formed.
+    std::int64_t ranks(const std::string& flag, std::int64_t otherwise) { return number(flag, otherwise, 30'000); }
     const std::string& error() const { return error_; }
 
 private:
@@ -106,11 +113,11 @@ void megatron_model(Flags& flags, Workload& work, const std::string& suite) {
 
 void megatron_layout(Flags& flags, Workload& work, const std::string& name) {
     auto& l = work.layout;
-    l.tp = std::max<std::int64_t>(flags.number("tensor-model-parallel-size", 1), 1);
-    l.pp = std::max<std::int64_t>(flags.number("pipeline-model-parallel-size", 1), 1);
-    l.cp = std::max<std::int64_t>(flags.number("context-parallel-size", 1), 1);
-    l.ep = std::max<std::int64_t>(flags.number("expert-model-parallel-size", 1), 1);
-    work.expert.tp = flags.number("expert-tensor-parallel-size", l.tp);
+    l.tp = std::max<std::int64_t>(flags.ranks("tensor-model-parallel-size", 1), 1);
+    l.pp = std::max<std::int64_t>(flags.ranks("pipeline-model-parallel-size", 1), 1);
+    l.cp = std::max<std::int64_t>(flags.ranks("context-parallel-size", 1), 1);
+    l.ep = std::max<std::int64_t>(flags.ranks("expert-model-parallel-size", 1), 1);
+    work.expert.tp = flags.ranks("expert-tensor-parallel-size", l.tp);
     if (work.expert.tp == 0) work.expert.tp = l.tp;
     // Eight GPUs where nothing else is said; four a node in the cases named _1node; release cases have several nodes.
     const auto usual = name.ends_with("_1node") ? 4 : name.find("_release") != std::string::npos ? 64 : 8;
@@ -118,8 +125,10 @@ void megatron_layout(Flags& flags, Workload& work, const std::string& name) {
     world = std::max({world, l.tp * l.pp * l.cp, l.ep * work.expert.tp * l.pp});
     l.dp = std::max<std::int64_t>(world / (l.tp * l.pp * l.cp), 1);
     l.micro_batch = std::max<std::int64_t>(flags.number("micro-batch-size", 1), 1);
-    l.accumulation =
-        std::max<std::int64_t>(flags.number("global-batch-size", l.micro_batch * l.dp) / (l.dp * l.micro_batch), 1);
+    // In floating point: a row may hold sizes whose product no whole number holds.
+    const double sequences = as_double(l.micro_batch) * as_double(l.dp);
+    const double batches = std::floor(as_double(flags.number("global-batch-size", 0)) / sequences);
+    l.accumulation = std::max<std::int64_t>(static_cast<std::int64_t>(batches), 1);
     l.sequence_parallel = flags.is_set("sequence-parallel") && l.tp > 1;
     const auto sharding = flags.text("data-parallel-sharding-strategy");
     const bool fsdp = flags.is_set("use-megatron-fsdp");
